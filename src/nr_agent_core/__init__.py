@@ -1,0 +1,3 @@
+"""
+A chat that states what its run did, not what it said.
+"""

@@ -1,0 +1,3 @@
+"""
+Implementations of the ports over real technology, each importable on its own.
+"""

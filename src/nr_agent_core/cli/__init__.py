@@ -1,0 +1,3 @@
+"""
+The command line, behind the extra `cli`.
+"""

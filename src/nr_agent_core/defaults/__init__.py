@@ -1,0 +1,3 @@
+"""
+Simplest implementations of the ports, with nothing but the standard library.
+"""

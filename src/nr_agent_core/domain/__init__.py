@@ -1,0 +1,3 @@
+"""
+Frozen values and pure decisions. Nothing here performs input or output.
+"""

@@ -1,0 +1,256 @@
+"""
+Every error of the library, and when it is raised.
+
+    AgentCoreError
+    ├── CallerError                  the call was wrong; nothing happened
+    │   ├── InvalidValueError        a value is of the wrong type or not allowed (also a ValueError)
+    │   ├── MessageRejectedError     a message is blank or too long
+    │   ├── ToolDeclarationError     a tool cannot be declared like this
+    │   │   └── DuplicateToolError   two tools share a name
+    │   ├── NotFoundError            no such conversation or run, or not this reader's
+    │   ├── AccessDeniedError        the actor may not do this
+    │   └── DecisionRefusedError     a decision was not taken; carries the reply code
+    ├── LostRaceError                somebody else was first; nothing was stored
+    │   ├── StaleAppendError         the run moved on before this append
+    │   ├── LeaseHeldError           another process still drives the run
+    │   └── ConversationBusyError    the conversation has an unsettled run
+    ├── IllegalMoveError             the run's status refuses this event
+    ├── StoreError                   the store could not do its work
+    │   ├── StoreUnavailableError    locked, full, gone, or the outcome of a commit is unknown
+    │   ├── RunUnreadableError       the stream exists but cannot be read
+    │   ├── StoredFormError          a stored row is damaged
+    │   │   └── NewerFormError       a stored row or schema was written by a newer release
+    │   └── AppendOnlyError          a change of stored facts was tried
+    ├── NothingWrittenError          raised by a tool: it failed and wrote nothing
+    └── ProviderError                raised by a model provider; carries a FailureClass
+
+Texts name the subject, its state, what came and what would do. They are for developers and
+logs; a reader gets a code instead (P9, F2).
+"""
+
+import enum
+
+
+class FailureClass(enum.Enum):
+    """
+    What kind of failure an outside system reported (R10).
+    """
+
+    CONNECTION = "connection"
+    RATE_LIMIT = "rate_limit"
+    QUOTA = "quota"
+    SERVER_ERROR = "server_error"
+    AUTHENTICATION = "authentication"
+    CONFIGURATION = "configuration"
+    CLIENT_ERROR = "client_error"
+    CONTEXT_TOO_LONG = "context_too_long"
+    CONTENT_REFUSED = "content_refused"
+    UNKNOWN = "unknown"
+
+    @property
+    def retryable(self) -> bool:
+        """Whether asking again later may succeed (R10)."""
+        return self in (FailureClass.CONNECTION, FailureClass.RATE_LIMIT, FailureClass.SERVER_ERROR)
+
+
+class AgentCoreError(Exception):
+    """
+    Base of all errors of this library.
+    """
+
+
+class CallerError(AgentCoreError):
+    """
+    The call cannot be carried out as it was made. Nothing happened.
+    """
+
+
+class InvalidValueError(CallerError, ValueError):
+    """
+    A value is of the wrong type or outside what is allowed. Nothing happened.
+    """
+
+    def __init__(self, subject: str, found: object, allowed: str) -> None:
+        super().__init__(f"{subject} is {_shown(found)}; allowed is {allowed}")
+        self.subject, self.found, self.allowed = subject, found, allowed
+
+
+class MessageRejectedError(CallerError):
+    """
+    A message is blank, too long or no text. It was not stored and no run started.
+    """
+
+    def __init__(self, why: str, *, length: int = 0, limit: int = 0) -> None:
+        super().__init__(f"the message was not taken: {why}")
+        self.why, self.length, self.limit = why, length, limit
+
+
+class ToolDeclarationError(CallerError):
+    """
+    A tool cannot be declared like this. It was not registered.
+    """
+
+    def __init__(self, tool: str, why: str) -> None:
+        super().__init__(f"tool {tool!r}: {why}")
+        self.tool, self.why = tool, why
+
+
+class DuplicateToolError(ToolDeclarationError):
+    """
+    Two tools share one name. Neither set was registered (T1).
+    """
+
+    def __init__(self, tool: str) -> None:
+        super().__init__(tool, "is declared twice; names are unique across all tools")
+
+
+class NotFoundError(CallerError):
+    """
+    There is no such conversation or run, or it is not this actor's: the two look alike (E5).
+    """
+
+    def __init__(self, kind: str, identifier: str) -> None:
+        super().__init__(f"no {kind} {identifier!r}, or it is not yours to see")
+        self.kind, self.identifier = kind, identifier
+
+
+class AccessDeniedError(CallerError):
+    """
+    The access policy does not let this actor do this. Nothing happened (O4).
+    """
+
+    def __init__(self, actor: str, action: str, subject: str) -> None:
+        super().__init__(f"{actor!r} may not {action} {subject}")
+        self.actor, self.action, self.subject = actor, action, subject
+
+
+class DecisionRefusedError(CallerError):
+    """
+    A decision was not taken: nothing was appended and nothing executed (A1).
+
+    ``code`` is the :class:`~nr_agent_core.domain.notices.ReplyCode` that says what is so now.
+    """
+
+    def __init__(self, run_id: str, code: object, why: str) -> None:
+        super().__init__(f"the decision on run {run_id!r} was not taken: {why}")
+        self.run_id, self.code, self.why = run_id, code, why
+
+
+class LostRaceError(AgentCoreError):
+    """
+    Somebody else was first. Nothing of this append was stored.
+    """
+
+
+class StaleAppendError(LostRaceError):
+    """
+    Another process moved the run on before this append.
+
+    Nothing was stored: stop, and settle nothing (R3).
+    """
+
+    def __init__(self, run_id: str, expected: int, found: int | None = None) -> None:
+        where = "is elsewhere" if found is None else f"is at event {found}"
+        super().__init__(f"run {run_id!r} {where}; this append expected {expected}")
+        self.run_id, self.expected, self.found = run_id, expected, found
+
+
+class LeaseHeldError(LostRaceError):
+    """
+    Another process drives the run and its lease still stands. Nothing was stored (R8).
+    """
+
+    def __init__(self, run_id: str, until: float) -> None:
+        super().__init__(f"run {run_id!r} is driven by another process; its lease stands until {until:.3f}")
+        self.run_id, self.until = run_id, until
+
+
+class ConversationBusyError(LostRaceError):
+    """
+    The conversation has an unsettled run, or took another message first. Nothing was stored (O1).
+    """
+
+    def __init__(self, conversation: str) -> None:
+        super().__init__(f"conversation {conversation!r} is busy with another run or message")
+        self.conversation = conversation
+
+
+class IllegalMoveError(AgentCoreError):
+    """
+    The run's status does not take this event (R1). The run is unchanged.
+    """
+
+    def __init__(self, run_id: str, status: str, event: str, why: str = "") -> None:
+        super().__init__(f"run {run_id!r} is {status}; {event!r} does not fit" + (f": {why}" if why else ""))
+        self.run_id, self.status, self.event, self.why = run_id, status, event, why
+
+
+class StoreError(AgentCoreError):
+    """
+    The store could not do its work.
+    """
+
+
+class StoreUnavailableError(StoreError):
+    """
+    The store is locked, full or gone. The append counts as refused: it may or may not stand (R3).
+    """
+
+
+class RunUnreadableError(StoreError):
+    """
+    The run's stream exists, or should, but cannot be read. This never means "nothing happened" (E5).
+    """
+
+    def __init__(self, run_id: str, why: str) -> None:
+        super().__init__(f"the stream of run {run_id!r} cannot be read: {why}")
+        self.run_id, self.why = run_id, why
+
+
+class StoredFormError(StoreError):
+    """
+    A stored row is damaged. It was not read as a default and nothing was coerced (E6).
+    """
+
+    def __init__(self, subject: str, why: str) -> None:
+        super().__init__(f"stored {subject} is damaged: {why}")
+        self.subject, self.why = subject, why
+
+
+class NewerFormError(StoredFormError):
+    """
+    A row or schema was written by a newer release. It was left as it is (E6).
+    """
+
+    def __init__(self, subject: str, found: object, known: object) -> None:
+        StoreError.__init__(self, f"stored {subject} is of form {found!r}; this release knows up to {known!r}: upgrade")
+        self.subject, self.found, self.known, self.why = subject, found, known, "newer form"
+
+
+class AppendOnlyError(StoreError):
+    """
+    A change of stored facts was tried and refused (R3).
+    """
+
+
+class NothingWrittenError(AgentCoreError):
+    """
+    Raised by a tool to say: this failed and nothing was written (T4).
+
+    Its text does not reach the model or a reader (T10).
+    """
+
+
+class ProviderError(AgentCoreError):
+    """
+    Raised by a model provider. ``failure_class`` says of which kind the failure is (R10).
+    """
+
+    def __init__(self, text: str, failure_class: FailureClass = FailureClass.UNKNOWN) -> None:
+        super().__init__(text)
+        self.failure_class = failure_class
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."

@@ -1,0 +1,3 @@
+"""
+What the core needs from outside, one protocol a file.
+"""

@@ -1,0 +1,3 @@
+"""
+A public kit for testing hosts and adapters.
+"""
