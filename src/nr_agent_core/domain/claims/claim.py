@@ -1,0 +1,38 @@
+"""
+One claim of a change in an answer, and by which rule claims are found.
+"""
+
+import enum
+
+import attrs
+
+
+class ClaimPolicy(enum.Enum):
+    """
+    By which rule an answer is read (V3, V4, V5).
+    """
+
+    SEED_RULE = "seed_rule"
+    ASSERTED = "asserted"
+
+
+@attrs.frozen
+class Claim:
+    """
+    A place of an answer that claims a change (V2).
+
+    Attributes:
+        start, end: the span in the text as it was given, in code points; never empty.
+
+        word: the form that was found, lower case, as the data lists it.
+
+        language: code of the data file whose rule it was.
+
+        why: short name of the rule or form, for logs and for explaining a notice.
+    """
+
+    start: int
+    end: int
+    word: str
+    language: str
+    why: str

@@ -1,0 +1,129 @@
+"""
+The detector a host holds: a policy and the languages it reads.
+
+The rules behind it are compiled once per process and choice of languages, when the first text
+comes; a detector itself is two fields.
+"""
+
+import functools
+from collections.abc import Iterable, Iterator
+from typing import Final, Protocol
+
+from nr_agent_core.domain.claims.claim import Claim, ClaimPolicy
+from nr_agent_core.domain.errors import InvalidValueError
+
+_PACKAGE: Final = "nr_agent_core.domain.claims"
+
+
+class _Rule(Protocol):
+    """
+    A compiled rule: finds claims lazily, in the order of the text.
+    """
+
+    def find(self, text: str) -> Iterator[Claim]: ...
+
+
+class ClaimDetector:
+    """
+    Answers whether a text claims a change, and where (V2).
+
+    Immutable, cheap to make and safe to share between threads. The verdict depends on the text
+    alone: the same text always gets the same answer (P1).
+
+    Args:
+        policy: the literal rule or the asserted one (V5).
+
+        languages: codes of shipped data files; none means all of them.
+
+    Raises:
+        InvalidValueError: *policy* is no policy, or a code has no data file. Nothing was compiled.
+    """
+
+    __slots__ = ("_languages", "_policy")
+
+    def __init__(
+        self,
+        policy: ClaimPolicy = ClaimPolicy.ASSERTED,
+        languages: Iterable[str] | None = None,
+    ) -> None:
+        if not isinstance(policy, ClaimPolicy):
+            raise InvalidValueError("claim policy", policy, "a ClaimPolicy")
+        self._policy = policy
+        self._languages = None if languages is None else _checked(policy, languages)
+
+    @property
+    def policy(self) -> ClaimPolicy:
+        """The rule by which this detector reads (V5)."""
+        return self._policy
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """Codes of the languages that are tried, in a fixed order."""
+        return _shipped(self._policy) if self._languages is None else self._languages
+
+    def claims_change(self, text: str) -> bool:
+        """
+        Whether *text* claims a change; stops at the first claim. Never raises for a string (V2).
+        """
+        return next(self._rule().find(text), None) is not None
+
+    def claims(self, text: str) -> tuple[Claim, ...]:
+        """
+        Every claim in *text*, in its order. Never raises for a string (V2).
+        """
+        return tuple(self._rule().find(text))
+
+    def __repr__(self) -> str:
+        chosen = "all" if self._languages is None else ", ".join(self._languages)
+        return f"<ClaimDetector {self._policy.value}: {chosen}>"
+
+    def _rule(self) -> _Rule:
+        return _compiled(self._policy, self.languages)
+
+
+@functools.cache
+def _shipped(policy: ClaimPolicy) -> tuple[str, ...]:
+    """
+    Codes of the data files that ship for *policy*.
+    """
+    from nr_agent_core.domain.package_data import read_toml
+
+    return tuple(read_toml(_PACKAGE, "languages.toml")[policy.value])
+
+
+def _checked(policy: ClaimPolicy, languages: Iterable[str]) -> tuple[str, ...]:
+    """
+    *languages* without repeats, in shipped order, so that equal choices share one compiled rule.
+    """
+    shipped = _shipped(policy)
+    asked = [languages] if isinstance(languages, str) else list(languages)
+    for code in asked:
+        if code not in shipped:
+            raise InvalidValueError(
+                f"language of {policy.value}", code, ", ".join(shipped)
+            )
+    if not asked:
+        raise InvalidValueError(
+            "languages", "an empty choice", f"at least one of {', '.join(shipped)}"
+        )
+    return tuple(code for code in shipped if code in asked)
+
+
+@functools.cache
+def _compiled(policy: ClaimPolicy, languages: tuple[str, ...]) -> _Rule:
+    """
+    The rule for *languages*, compiled once per process; modules and data load here, not at import.
+    """
+    from nr_agent_core.domain.package_data import read_toml
+
+    if policy is ClaimPolicy.SEED_RULE:
+        from nr_agent_core.domain.claims.seed_rule import SeedRule
+
+        return SeedRule(
+            {code: read_toml(_PACKAGE, f"seed.{code}.toml") for code in languages}
+        )
+    from nr_agent_core.domain.claims.seed_rule import SeedRule
+
+    return SeedRule(
+        {code: read_toml(_PACKAGE, f"seed.{code}.toml") for code in languages}
+    )
