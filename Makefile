@@ -1,0 +1,101 @@
+# Every target sets up what it needs. On a fresh Debian machine git, make, python3 and python3-venv
+# are enough; nothing is installed outside this directory.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
+
+# The interpreters that the package supports. The default one runs the whole suite, each other one
+# that is found runs the quick part.
+SUPPORTED := 3.11 3.12 3.13
+
+# Branch coverage of domain and ports, in per cent. The bar is COVERAGE_BAR; COVERAGE_FLOOR is what
+# fails the build today, while modules still arrive before their tests.
+COVERAGE_BAR   := 98
+COVERAGE_FLOOR ?= 0
+
+.PHONY: help demo test test-default test-others lint types contracts check docs simulate bench api constraints clean
+.DELETE_ON_ERROR:
+
+help:
+	@echo 'make demo       the example chat of a site, without a key or a network'
+	@echo 'make test       the suite, with coverage, and its quick part on other interpreters'
+	@echo 'make check      lint + types + import contracts'
+	@echo 'make lint       ruff, codespell, docstrings of tests, pyproject'
+	@echo 'make types      mypy --strict and pyright'
+	@echo 'make docs       run every example of the documents'
+	@echo 'make simulate   the slow simulations'
+	@echo 'make bench      the benchmarks'
+	@echo 'make api        write the snapshot of the public API anew'
+
+demo: $(VENV)/.ok
+	@$(BIN)/python -m examples.site_chat
+
+test: test-default test-others
+
+test-default: $(VENV)/.ok
+	@echo "== suite on $$($(BIN)/python --version)"
+	$(BIN)/python -m coverage run -m pytest -q
+	@echo "== branch coverage of domain and ports: bar $(COVERAGE_BAR) %, fails below $(COVERAGE_FLOOR) %"
+	@$(BIN)/python -m coverage report --fail-under=$(COVERAGE_FLOOR) \
+		--include='src/nr_agent_core/domain/*,src/nr_agent_core/ports/*'
+
+test-others: $(VENV)/.ok
+	@.ci/test-others $(BIN)/python $(SUPPORTED)
+
+lint: $(VENV)/.ok-lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/codespell src tests docs README.md CHANGELOG.md changelog.d
+	$(BIN)/interrogate --quiet tests
+	$(BIN)/validate-pyproject --disable trove-classifiers pyproject.toml
+
+types: $(VENV)/.ok-lint
+	$(BIN)/mypy
+	$(BIN)/pyright
+
+contracts: $(VENV)/.ok
+	$(BIN)/lint-imports
+
+check: lint types contracts
+
+docs: $(VENV)/.ok
+	$(BIN)/python -m pytest -q tests/docs
+
+simulate: $(VENV)/.ok
+	$(BIN)/python -m pytest -q -m slow
+
+bench: $(VENV)/.ok-bench
+	$(BIN)/python -m bench
+
+api: $(VENV)/.ok
+	$(BIN)/python -m tests.test_public_api --write
+
+# One virtual environment. A stamp is renewed when the dependencies change.
+$(VENV)/.ok: pyproject.toml constraints.txt
+	@.ci/make-venv $(PYTHON) $(VENV)
+	$(PIP) -e '.[cli,test]'
+	@touch $@
+
+$(VENV)/.ok-lint: $(VENV)/.ok
+	$(PIP) -e '.[cli,test,lint]'
+	@touch $@
+
+$(VENV)/.ok-bench: $(VENV)/.ok
+	$(PIP) -e '.[cli,test,bench]'
+	@touch $@
+
+# The environments of the other interpreters, made by .ci/test-others.
+.venv-%/.ok: pyproject.toml constraints.txt
+	@.ci/make-venv $(INTERPRETER) .venv-$*
+	.venv-$*/bin/python -m pip --disable-pip-version-check install --quiet -c constraints.txt -e '.[cli,test]'
+	@touch $@
+
+# Needs the command uv. The result names versions only, no address.
+constraints:
+	uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 --upgrade \
+		--no-header --no-annotate --no-emit-index-url --no-emit-find-links --quiet --output-file constraints.txt
+
+clean:
+	rm -rf $(VENV) $(SUPPORTED:%=.venv-%) .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
