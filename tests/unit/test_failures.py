@@ -97,7 +97,7 @@ def test_a_very_long_chain_is_bounded():
     for error in errors:  # unlink by hand: freeing a chain this long recurses in the interpreter
         error.__cause__ = None
 
-    assert LONGEST_WALK == found
+    assert found == LONGEST_WALK
 
 
 @given(st.lists(CLASSES, min_size=1, max_size=6), st.sampled_from(["__cause__", "__context__"]))
@@ -138,7 +138,7 @@ def test_an_unknown_provider_error_hides_nothing():
     )
 
 
-class Declaring(Exception):
+class DeclaringError(Exception):
     """An exception of somebody else that carries an attribute of that name."""
 
     def __init__(self, failure_class):
@@ -146,21 +146,22 @@ class Declaring(Exception):
         self.failure_class = failure_class
 
 
-class Failing(ConnectionError):
+class FailingError(ConnectionError):
     """An exception whose attribute cannot be read."""
 
     @property
     def failure_class(self):
+        """Fail."""
         raise RuntimeError("no")
 
 
 @pytest.mark.parametrize(
     ("error", "expected"),
     [
-        (Declaring(FailureClass.QUOTA), FailureClass.QUOTA),
-        (Declaring("quota"), FailureClass.UNKNOWN),
-        (Declaring(None), FailureClass.UNKNOWN),
-        (Failing(), FailureClass.CONNECTION),
+        (DeclaringError(FailureClass.QUOTA), FailureClass.QUOTA),
+        (DeclaringError("quota"), FailureClass.UNKNOWN),
+        (DeclaringError(None), FailureClass.UNKNOWN),
+        (FailingError(), FailureClass.CONNECTION),
     ],
 )
 def test_a_foreign_exception_may_declare_its_class(error, expected):

@@ -123,7 +123,7 @@ def link_target(code: FailureCode) -> str | None:
 def _class_of(level: BaseException) -> FailureClass:
     try:
         declared = getattr(level, "failure_class", None)
-    except Exception:  # a property of somebody else's exception may itself fail; then it says nothing
+    except Exception:  # noqa: BLE001 - a property of somebody else's exception may fail; then it says nothing
         declared = None
     if isinstance(declared, FailureClass):
         return declared
