@@ -1,0 +1,86 @@
+"""
+Did this run write: yes, no, or cannot tell (V1).
+
+A fold over the run's stream, across all its segments, and over nothing else: neither a tool's
+name nor any text counts.
+"""
+
+import enum
+from typing import Self
+
+import attrs
+
+from nr_agent_core.domain.run_events import ToolFinished, ToolStarted
+from nr_agent_core.domain.tool_result import Outcome, RecordWrite, merge_writes
+
+
+class Wrote(enum.Enum):
+    """
+    The three values of the evidence. The third is a verdict of its own (P4).
+    """
+
+    YES = "yes"
+    NO = "no"
+    CANNOT_TELL = "cannot_tell"
+
+
+@attrs.frozen
+class OpenCall:
+    """
+    A call whose outcome is not known: an intent without outcome, or an unknown outcome.
+    """
+
+    call_id: str
+    tool: str
+    released: bool
+
+
+@attrs.frozen
+class WriteEvidence:
+    """
+    What the stream so far proves about writes.
+
+    ``records`` were written; ``released_tools`` executed with text after an approval without
+    naming a record; ``unproven_tools`` did so unattended; ``open_calls`` have no known outcome.
+    """
+
+    records: tuple[RecordWrite, ...] = ()
+    released_tools: tuple[str, ...] = ()
+    unproven_tools: tuple[str, ...] = ()
+    open_calls: tuple[OpenCall, ...] = ()
+
+    @property
+    def wrote(self) -> Wrote:
+        """The evidence's value (V1)."""
+        if self.records or self.released_tools:
+            return Wrote.YES
+        return Wrote.CANNOT_TELL if self.open_calls or self.unproven_tools else Wrote.NO
+
+    @property
+    def unknown_tools(self) -> tuple[str, ...]:
+        """The tools of the calls of unknown outcome, each once, in order."""
+        return tuple(dict.fromkeys(call.tool for call in self.open_calls))
+
+    def is_open(self, call_id: str) -> bool:
+        """Whether the outcome of this call is still missing or unknown."""
+        return any(call.call_id == call_id for call in self.open_calls)
+
+    def after_intent(self, event: ToolStarted, *, released: bool) -> Self:
+        """The evidence once the intent of a writing call is stored."""
+        call = OpenCall(f"{event.round}.{event.index}", event.tool, released)
+        return attrs.evolve(self, open_calls=(*self.open_calls, call))
+
+    def after_outcome(self, event: ToolFinished, *, released: bool) -> Self:
+        """The evidence once an outcome is stored; a late one closes the call it belongs to."""
+        known = next((call for call in self.open_calls if call.call_id == event.call_id), None)
+        still_open = tuple(call for call in self.open_calls if call is not known)
+        if event.executed and event.outcome is Outcome.UNKNOWN:
+            opened = known or OpenCall(event.call_id, event.tool, released)
+            return attrs.evolve(self, open_calls=(*still_open, opened), records=merge_writes(self.records, event.writes))
+        if not event.executed or event.outcome is not Outcome.TEXT or not (event.effect.writes or event.writes):
+            return self if known is None else attrs.evolve(self, open_calls=still_open)
+        if event.writes:
+            return attrs.evolve(self, open_calls=still_open, records=merge_writes(self.records, event.writes))
+        if known.released if known else released:
+            return attrs.evolve(self, open_calls=still_open, released_tools=(*self.released_tools, event.tool))
+        return attrs.evolve(self, open_calls=still_open, unproven_tools=(*self.unproven_tools, event.tool))

@@ -1,0 +1,68 @@
+"""
+What is in force for a conversation and its owner (G0).
+"""
+
+from collections.abc import Collection
+from typing import Protocol
+
+import attrs
+
+from nr_agent_core.domain.errors import InvalidValueError
+from nr_agent_core.ports.model_provider import ModelProvider
+
+MOST_ROUNDS = 20
+
+
+@attrs.frozen(kw_only=True)
+class Configuration:
+    """
+    The model, the tools and the rules of one conversation.
+
+    Args:
+        model: whom to ask; without one the chat is not configured.
+        tool_groups: the groups whose tools may be used; None means every group.
+        tools_on: names of tools switched on beyond their own default.
+        tools_off: names of tools switched off; outranks *tools_on*.
+        unattended: names of declared writes that need no approval here (T3).
+        trust_zone: how far away the model is; an unknown zone counts as the furthest (G2).
+        enforcement: only the literal ``observe`` offers and flags instead of refusing by zone.
+        prompt: the host's own part of the system prompt.
+        four_eyes: whether an owner's own approval of an own run is refused (A3).
+        approval_expiry: seconds a card may wait; None means for ever (A4).
+        max_rounds: rounds with tools of one run, 1 to 20 (R4).
+    """
+
+    model: ModelProvider | None
+    tool_groups: Collection[str] | None = None
+    tools_on: Collection[str] = ()
+    tools_off: Collection[str] = ()
+    unattended: Collection[str] = ()
+    trust_zone: str = "externalGlobal"
+    enforcement: str = "enforce"
+    prompt: str = ""
+    four_eyes: bool = False
+    approval_expiry: float | None = None
+    privacy: str = "metadata"
+    max_rounds: int = 5
+
+    def __attrs_post_init__(self) -> None:
+        if isinstance(self.max_rounds, bool) or not 1 <= self.max_rounds <= MOST_ROUNDS:
+            raise InvalidValueError("the round cap of a configuration", self.max_rounds, f"1 to {MOST_ROUNDS}")
+        if self.approval_expiry is not None and not self.approval_expiry > 0:
+            raise InvalidValueError("the approval expiry", self.approval_expiry, "seconds above 0, or None")
+
+
+class ConfigurationResolver(Protocol):
+    """
+    Asked whenever a segment opens.
+    """
+
+    def resolve(self, conversation: str | None, owner: str) -> Configuration | None:
+        """
+        What is in force for *conversation* (None: a bare run) and *owner*.
+
+        None means: none, switched off, or not for this owner; the chat then answers
+        ``chatNotConfigured``. A resolver that raises: a new turn fails ``internal``, a waiting run
+        waits on.
+        """
+        ...

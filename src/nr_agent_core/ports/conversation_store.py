@@ -1,0 +1,62 @@
+"""
+Conversations and their messages.
+"""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+import attrs
+
+from nr_agent_core.domain.conversation import Message
+from nr_agent_core.domain.tool_result import RecordWrite
+from nr_agent_core.ports.run_store import RunRow
+
+
+@attrs.frozen
+class ConversationRow:
+    """
+    A conversation as its store knows it. Positions are -1 while there is no such message.
+    """
+
+    id: str
+    owner: str
+    created_at: float
+    last_run: RunRow | None
+    last_position: int
+    last_user_position: int
+
+
+@attrs.frozen
+class History:
+    """
+    The newest messages of a conversation, oldest first, and the records that their runs wrote.
+
+    ``complete`` says that no older message was left out.
+    """
+
+    messages: tuple[Message, ...] = ()
+    writes: Mapping[str, tuple[RecordWrite, ...]] = attrs.field(factory=dict)
+    complete: bool = True
+
+
+class ConversationStore(Protocol):
+    """
+    Append-only messages per conversation. Appends go through the unit of work.
+
+    Every implementation must pass ``nr_agent_core.testing.contracts.ConversationStoreContract``.
+    """
+
+    def conversation_row(self, conversation: str) -> ConversationRow | None:
+        """The conversation with its last run, or None when there is none."""
+        ...
+
+    def messages(self, conversation: str, *, before: int | None = None, limit: int = 50) -> tuple[Message, ...]:
+        """The newest *limit* messages below position *before* (None: from the end), oldest first."""
+        ...
+
+    def history(self, conversation: str, *, budget: int) -> History:
+        """
+        The newest messages whose token estimates fit into *budget*, read backwards; always at
+        least the newest one. Flat in the conversation's length (R11, M5).
+        """
+        ...

@@ -1,0 +1,97 @@
+"""
+All that changes is one commit of one or more changes: all of them, or none.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol, TypeAlias
+
+import attrs
+
+from nr_agent_core.domain.conversation import NewMessage
+from nr_agent_core.domain.run import Run
+from nr_agent_core.domain.run_events import RunEvent
+from nr_agent_core.ports.conversation_store import ConversationStore
+from nr_agent_core.ports.run_store import RunStore
+
+
+@attrs.frozen
+class OpenConversation:
+    """
+    A conversation comes into being.
+    """
+
+    conversation: str
+    owner: str
+
+
+@attrs.frozen
+class AddMessages:
+    """
+    Messages at the end of a conversation, in this order.
+    """
+
+    conversation: str
+    messages: tuple[NewMessage, ...]
+
+
+@attrs.frozen
+class AppendEvents:
+    """
+    Events of one run behind the *expected* ones. ``run`` is the state after them; ``lease_for``
+    is how many seconds nobody may take the run over (R3, R8).
+    """
+
+    run: Run
+    expected: int
+    events: tuple[RunEvent, ...]
+    lease_for: float = 0.0
+
+
+@attrs.frozen
+class LetGo:
+    """
+    End an unsettled run that cannot be read: ``cancelled``/``superseded`` behind its row's
+    sequence, without a fold. A settled run, or none, is left as it is (C5).
+    """
+
+    run_id: str
+
+
+Change: TypeAlias = OpenConversation | AddMessages | AppendEvents | LetGo
+
+
+class UnitOfWork(ConversationStore, RunStore, Protocol):
+    """
+    A store: reading, and one way to write.
+
+    Every implementation must pass ``nr_agent_core.testing.contracts.UnitOfWorkContract``.
+    """
+
+    def now(self) -> float:
+        """The store's time, seconds since 1970-01-01 UTC: of leases, stamps and expiry."""
+        ...
+
+    def commit(self, changes: Sequence[Change]) -> None:
+        """
+        Store all *changes* in their order in one durable transaction on a connection of the store's own.
+
+        Each appended event becomes a row; each of its writes a row of the feed with a position in
+        commit order (E2). An append that settles its run forgets the content of the run's events
+        and stores none with it (E4). A ``claimed`` is taken for a queued run once its time has
+        come, and for a running one once its lease has expired, checked in the same statement (R8).
+
+        Raises:
+            StaleAppendError: a run is not at the expected sequence.
+            LeaseHeldError: a claimed run is still driven, or its time has not come.
+            ConversationBusyError: the conversation has an unsettled run, or the position of a
+                message is taken.
+            StoreUnavailableError: the store is locked, full or gone; the changes count as refused.
+
+        In all cases nothing of *changes* was stored, except that after StoreUnavailableError it is
+        not known.
+        """
+        ...
+
+    def close(self) -> None:
+        """Let go of files and connections of the calling thread."""
+        ...
