@@ -49,7 +49,7 @@ lint: $(VENV)/.ok-lint
 	$(BIN)/ruff format --check .
 	$(BIN)/codespell src tests docs README.md CHANGELOG.md changelog.d
 	$(BIN)/interrogate --quiet tests
-	$(BIN)/validate-pyproject --disable trove-classifiers pyproject.toml
+	$(BIN)/validate-pyproject pyproject.toml
 
 types: $(VENV)/.ok-lint
 	$(BIN)/mypy

@@ -155,13 +155,10 @@ def reaching_out(tree: ast.Module) -> Iterator[str]:
         called = node.func
         if isinstance(called, ast.Name) and called.id in REACHING_OUT:
             yield f"line {node.lineno}: {called.id}()"
-        elif (
-            isinstance(called, ast.Attribute)
-            and called.attr in CLOCKS
-            and isinstance(called.value, ast.Name | ast.Attribute)
-        ):
-            if ast.unparse(called.value) in {"datetime", "date", "datetime.datetime", "datetime.date"}:
-                yield f"line {node.lineno}: {ast.unparse(called)}()"
+        elif isinstance(called, ast.Attribute) and called.attr in CLOCKS:
+            owner = ast.unparse(called.value)
+            if owner in {"datetime", "date", "datetime.datetime", "datetime.date"}:
+                yield f"line {node.lineno}: {owner}.{called.attr}()"
 
 
 @pytest.mark.parametrize("path", [p for p in MODULES if name_of(p).startswith(("domain/", "ports/"))], ids=name_of)
