@@ -10,11 +10,11 @@ RESULT_LIMIT = 50_000
 
 
 def well_formed(text: str) -> str:
-    """
+    r"""
     *text* with every lone surrogate replaced by U+FFFD; two halves that belong together are joined (P3).
 
-    >>> well_formed("a\\ud800b")
-    'a\ufffdb'
+    >>> well_formed("a\ud800b") == "a\ufffdb"
+    True
     """
     try:
         text.encode("utf-8")

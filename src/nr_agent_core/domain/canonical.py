@@ -32,9 +32,13 @@ def canonical_json(value: object) -> str:
         text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
         text.encode("utf-8")
     except RecursionError:
-        raise InvalidValueError("a value to fingerprint", type(value).__name__, f"{_ALLOWED}; it nests too deep") from None
+        raise InvalidValueError(
+            "a value to fingerprint", type(value).__name__, f"{_ALLOWED}; it nests too deep"
+        ) from None
     except UnicodeEncodeError:
-        raise InvalidValueError("a value to fingerprint", type(value).__name__, f"{_ALLOWED}; no lone surrogates") from None
+        raise InvalidValueError(
+            "a value to fingerprint", type(value).__name__, f"{_ALLOWED}; no lone surrogates"
+        ) from None
     return text
 
 

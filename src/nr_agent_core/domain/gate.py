@@ -40,26 +40,32 @@ class ToolRules(Protocol):
     @property
     def tool_groups(self) -> Collection[str] | None:
         """Groups whose tools may be used. None: no restriction. Empty: none at all."""
+        ...
 
     @property
     def tools_on(self) -> Collection[str]:
         """Names switched on, where the tool itself is off by default."""
+        ...
 
     @property
     def tools_off(self) -> Collection[str]:
         """Names switched off. This wins over ``tools_on`` and over the tool's own default."""
+        ...
 
     @property
     def trust_zone(self) -> str:
         """Where the model runs; an unknown zone counts as the least trusted (G2)."""
+        ...
 
     @property
     def enforcement(self) -> str:
         """Only the literal ``observe`` observes; anything else enforces (G2)."""
+        ...
 
     @property
     def unattended(self) -> Collection[str]:
         """Names of local tools that write without approval (T3)."""
+        ...
 
 
 @attrs.frozen

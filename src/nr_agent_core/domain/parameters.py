@@ -12,8 +12,9 @@ lengths count characters, and undeclared properties are allowed unless ``additio
 says otherwise.
 """
 
+import math
 from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NoReturn, TypeAlias
 
 from nr_agent_core.domain.arguments import MAX_DEPTH, accepted_arguments, parse_arguments
 from nr_agent_core.domain.errors import ToolDeclarationError
@@ -112,7 +113,7 @@ class _SchemaCheck:
     def node(self, schema: Any, where: str, depth: int) -> None:
         if isinstance(schema, bool) and depth:
             return
-        if not isinstance(schema, Mapping):
+        if isinstance(schema, bool) or not isinstance(schema, Mapping):
             self._refuse(where, "a schema is an object, true or false")
         if depth > MAX_DEPTH:
             self._refuse(where, f"schemas nest at most {MAX_DEPTH} deep")
@@ -132,7 +133,7 @@ class _SchemaCheck:
         for inner in _references(_target(self.root, ref)):
             self.ends(inner, (*trail, ref))
 
-    def _refuse(self, where: str, why: str) -> None:
+    def _refuse(self, where: str, why: str) -> NoReturn:
         raise ToolDeclarationError(self.tool, f"its parameters at '#{where}': {why}")
 
     def _type(self, value: Any, where: str, _depth: int) -> None:
@@ -171,7 +172,7 @@ class _SchemaCheck:
             self._refuse(where, "does not lead to '#' or to an entry of the root's $defs or definitions")
 
     def _number(self, value: Any, where: str, _depth: int) -> None:
-        if not _is_number(value) or value != value or value in (float("inf"), float("-inf")):
+        if not _is_number(value) or (isinstance(value, float) and not math.isfinite(value)):
             self._refuse(where, "is not a finite number")
 
     def _count(self, value: Any, where: str, _depth: int) -> None:

@@ -18,7 +18,7 @@ from nr_agent_core.domain.tools import Preview
 LINES = 20
 LINE_LENGTH = 500
 # Characters that reorder or hide what stands around them: an approver must see what is there.
-_HIDING = {code: "\ufffd" for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A), *range(0x20), *range(0x7F, 0xA0))}
+_HIDING = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A), *range(0x20), *range(0x7F, 0xA0)), "\ufffd")
 
 
 @attrs.frozen
@@ -62,7 +62,7 @@ class CallPreview:
                 blanks, becomes :meth:`missing`. A precondition token counts even then.
         """
         try:
-            preview = made if isinstance(made, Preview) else Preview(made)  # type: ignore[arg-type]
+            preview = made if isinstance(made, Preview) else Preview(made)
         except InvalidValueError:
             return cls.missing(call_id), None
         lines, more = bounded_preview(preview.lines)

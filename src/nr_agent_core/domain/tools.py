@@ -7,7 +7,7 @@ Effect is a required argument: a default would be a guess about what a tool does
 import enum
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import Any, Protocol, TypeAlias, cast
+from typing import Any, NoReturn, Protocol, TypeAlias, cast
 
 import attrs
 
@@ -88,8 +88,9 @@ class Preview:
     precondition: str | None = None
 
     def __attrs_post_init__(self) -> None:
-        if self.precondition is not None and not isinstance(self.precondition, str):
-            raise InvalidValueError("the precondition of a preview", self.precondition, "a text or None")
+        token: Any = self.precondition
+        if not (token is None or isinstance(token, str)):
+            raise InvalidValueError("the precondition of a preview", token, "a text or None")
 
 
 def _effect(value: ToolEffect | str) -> ToolEffect:
@@ -149,58 +150,63 @@ class Tool:
     validator: Validator | None = None
 
     def __attrs_post_init__(self) -> None:
-        if not (isinstance(self.name, str) and 1 <= len(self.name) <= 64 and _NAME_CHARACTERS.issuperset(self.name)):
-            self._refuse("its name is not 1 to 64 of [A-Za-z0-9_-]")
-        if not isinstance(self.description, str):
-            self._refuse("its description is no text")
-        self._check_kinds()
-        self._check_effect()
-        self._check_approval()
+        # What a host passes may be anything, whatever the annotations say.
+        given: Any = self
+        self._check_texts(given)
+        self._check_kinds(given)
+        self._check_effect(given)
+        self._check_approval(given)
         if self.validator is None:
             check_schema(self.name, self.parameters)
-        elif not isinstance(self.parameters, Mapping) or self.parameters.get("type") != "object":
+        elif not isinstance(given.parameters, Mapping) or given.parameters.get("type") != "object":
             self._refuse('its parameters are no schema with "type": "object" at the root')
         # A copy, so that what was checked is what stays.
         object.__setattr__(self, "parameters", plain_copy(self.parameters))
 
-    def _refuse(self, why: str) -> None:
+    def _refuse(self, why: str) -> NoReturn:
         raise ToolDeclarationError(self.name, why)
 
-    def _check_kinds(self) -> None:
-        if not (isinstance(self.group, str) and self.group):
+    def _check_texts(self, given: Any) -> None:
+        if not (isinstance(given.name, str) and 1 <= len(given.name) <= 64 and _NAME_CHARACTERS.issuperset(given.name)):
+            self._refuse("its name is not 1 to 64 of [A-Za-z0-9_-]")
+        if not isinstance(given.description, str):
+            self._refuse("its description is no text")
+        if not (isinstance(given.group, str) and given.group):
             self._refuse("its group is not a name")
-        if not (self.data_class is None or (isinstance(self.data_class, str) and self.data_class)):
+        if not (given.data_class is None or (isinstance(given.data_class, str) and given.data_class)):
             self._refuse("its data class is neither a name nor None")
+
+    def _check_kinds(self, given: Any) -> None:
         for flag in ("admin_only", "enabled", "remote"):
-            if not isinstance(getattr(self, flag), bool):
+            if not isinstance(getattr(given, flag), bool):
                 self._refuse(f"{flag} is neither True nor False")
-        if isinstance(self.deadline, bool) or not isinstance(self.deadline, (int, float)):
+        if isinstance(given.deadline, bool) or not isinstance(given.deadline, (int, float)):
             self._refuse("its deadline is no number of seconds")
-        if not (math.isfinite(self.deadline) and self.deadline > 0):
+        if not (math.isfinite(given.deadline) and given.deadline > 0):
             self._refuse("its deadline is not a finite number of seconds above 0")
-        if not callable(self.execute):
+        if not callable(given.execute):
             self._refuse("execute cannot be called")
         for option in ("preview", "reconcile", "validator"):
-            if not (getattr(self, option) is None or callable(getattr(self, option))):
+            if not (getattr(given, option) is None or callable(getattr(given, option))):
                 self._refuse(f"{option} can neither be called nor is it None")
 
-    def _check_effect(self) -> None:
-        if not isinstance(self.effect, ToolEffect):
+    def _check_effect(self, given: Any) -> None:
+        if not isinstance(given.effect, ToolEffect):
             self._refuse("its effect is not read_only, idempotent_write or non_idempotent_write")
-        if self.remote and self.effect is ToolEffect.IDEMPOTENT_WRITE:
+        if given.remote and given.effect is ToolEffect.IDEMPOTENT_WRITE:
             self._refuse(
                 "a remote tool cannot be idempotent_write: nobody here can vouch for a repeat; "
                 "declare non_idempotent_write, or read_only when its operator says that it only reads"
             )
 
-    def _check_approval(self) -> None:
-        if self.approval is None or self.approval is True:
+    def _check_approval(self, given: Any) -> None:
+        if given.approval is None or given.approval is True:
             return
-        if self.remote and self.approval == UNATTENDED_REMOTE and isinstance(self.approval, str):
+        if given.remote and given.approval == UNATTENDED_REMOTE and isinstance(given.approval, str):
             return
-        if self.remote:
+        if given.remote:
             self._refuse('approval of a remote tool is True, None or the literal "no"')
-        if self.approval is False and not self.effect.writes:
+        if given.approval is False and not given.effect.writes:
             return
         self._refuse(
             "approval is True or None; a local write goes without approval only where "
@@ -248,6 +254,7 @@ class DeclaresTool(Protocol):
     @property
     def tool(self) -> Tool:
         """The declared tool."""
+        ...
 
 
 class ToolRegistry(Mapping[str, Tool]):

@@ -6,6 +6,7 @@ an unknown or missing data class the last one too.
 """
 
 from collections.abc import Iterable
+from typing import Any
 
 import attrs
 
@@ -87,6 +88,6 @@ class TrustZones:
         return self.classes.index(self.data_class(data_class)) <= self.classes.index(self.ceiling(zone))
 
 
-def _check_names(subject: str, names: tuple[str, ...]) -> None:
+def _check_names(subject: str, names: tuple[Any, ...]) -> None:
     if not names or len(set(names)) != len(names) or not all(isinstance(name, str) and name for name in names):
         raise InvalidValueError(subject, names, "at least one name, each once and none empty")

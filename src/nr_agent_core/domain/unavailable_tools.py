@@ -57,7 +57,7 @@ def withheld(gate: Gate, *, owner_is_administrator: bool) -> tuple[UnavailableTo
 
 class GateUnavailableTools:
     """
-    The simplest :class:`~nr_agent_core.ports.unavailable_tools_resolver.UnavailableToolsResolver`: what the gate refuses.
+    The simplest resolver of withheld tools: exactly what the gate refuses (G3).
     """
 
     def unavailable(self, owner: str, gate: Gate, *, owner_is_administrator: bool) -> tuple[UnavailableTool, ...]:
