@@ -7,6 +7,7 @@ Every error of the library, and when it is raised.
     │   ├── MessageRejectedError     a message is blank or too long
     │   ├── ToolDeclarationError     a tool cannot be declared like this
     │   │   └── DuplicateToolError   two tools share a name
+    │   ├── ToolMissingError         this process does not know a waiting call's tool
     │   ├── NotFoundError            no such conversation or run, or not this reader's
     │   ├── AccessDeniedError        the actor may not do this
     │   └── DecisionRefusedError     a decision was not taken; carries the reply code
@@ -102,6 +103,16 @@ class DuplicateToolError(ToolDeclarationError):
 
     def __init__(self, tool: str) -> None:
         super().__init__(tool, "is declared twice; names are unique across all tools")
+
+
+class ToolMissingError(CallerError):
+    """
+    This process does not know the tool of a waiting call. The decision was not taken; the run waits on.
+    """
+
+    def __init__(self, run_id: str, tool: str) -> None:
+        super().__init__(f"run {run_id!r} waits with a call of {tool!r}, which is not registered here; decide elsewhere")
+        self.run_id, self.tool = run_id, tool
 
 
 class NotFoundError(CallerError):

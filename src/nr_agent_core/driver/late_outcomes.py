@@ -1,0 +1,163 @@
+"""
+Outcomes that a call brought after it was given up (R7).
+
+They are facts: evidence and feed must learn of them, whatever became of the run meanwhile. A
+segment of this process that still drives the run takes them into its next append. A run that
+waits, is queued or is settled takes them at once. While another process drives the run, they are
+kept and tried again until it no longer does, at most for one lease.
+"""
+
+import logging
+import threading
+import time
+
+import attrs
+
+from nr_agent_core.domain.errors import AgentCoreError, IllegalMoveError, LostRaceError
+from nr_agent_core.domain.run import fold
+from nr_agent_core.domain.run_events import ToolFinished
+from nr_agent_core.domain.run_status import RunStatus
+from nr_agent_core.domain.tool_result import Outcome
+from nr_agent_core.ports.unit_of_work import AppendEvents, UnitOfWork
+
+_log = logging.getLogger("nr_agent_core")
+
+_PAUSE = 0.2
+
+
+@attrs.define(eq=False)
+class _Kept:
+    run_id: str
+    event: ToolFinished
+    give_up_at: float
+
+
+class LateOutcomes:
+    """
+    Keeps late outcomes of this process until the streams of their runs hold them.
+
+    Safe to use from many threads: tool threads hand outcomes in, driver threads take them.
+    """
+
+    def __init__(self, store: UnitOfWork | None, *, patience: float = 300.0) -> None:
+        self._store, self._patience = store, patience
+        self._lock = threading.Lock()
+        self._driven: dict[str, list[ToolFinished]] = {}
+        self._kept: list[_Kept] = []
+        self._keeper: threading.Thread | None = None
+
+    def driving(self, run_id: str) -> "Mailbox":
+        """While this context stands, a segment of this process drives the run and takes its outcomes."""
+        return Mailbox(self, run_id)
+
+    def keep(self, run_id: str, event: ToolFinished) -> None:
+        """Store *event* as soon as the run takes it; an exception of the store is logged, not raised."""
+        with self._lock:
+            box = self._driven.get(run_id)
+            if box is not None:
+                box.append(event)
+                return
+        self._store_or_keep(run_id, event)
+
+    def keep_refused(self, append: AppendEvents) -> None:
+        """Keep what writing calls brought in an append that was refused."""
+        for event in append.events:
+            if isinstance(event, ToolFinished) and _is_fact(event):
+                late = attrs.evolve(event, late=True, text=None)
+                self._store_or_keep(append.run.id, late)
+
+    def flush(self) -> int:
+        """Try again now; returns how many outcomes are still kept."""
+        with self._lock:
+            kept, self._kept = self._kept, []
+        for item in kept:
+            self._try_again(item)
+        with self._lock:
+            return len(self._kept)
+
+    def close(self, wait: float) -> int:
+        """Try for *wait* seconds at most; returns how many outcomes could not be stored."""
+        end = time.monotonic() + wait
+        while (left := self.flush()) and time.monotonic() < end:
+            time.sleep(min(_PAUSE, max(0.0, end - time.monotonic())))
+        return left
+
+    def _store_or_keep(self, run_id: str, event: ToolFinished) -> None:
+        if self._store is not None and not self._taken(run_id, event):
+            with self._lock:
+                self._kept.append(_Kept(run_id, event, time.monotonic() + self._patience))
+                self._start_keeper()
+
+    def _try_again(self, item: _Kept) -> None:
+        if self._taken(item.run_id, item.event):
+            return
+        if time.monotonic() >= item.give_up_at:
+            _log.error("late outcome of call %s of run %s was not stored", item.event.call_id, item.run_id)
+            return
+        with self._lock:
+            self._kept.append(item)
+
+    def _taken(self, run_id: str, event: ToolFinished) -> bool:
+        """Whether there is nothing left to do for *event*: stored now, or not missing at all."""
+        assert self._store is not None
+        try:
+            while True:
+                run = fold(run_id, (stored.event for stored in self._store.events(run_id)))
+                if run.status is RunStatus.RUNNING and run.evidence.is_open(event.call_id):
+                    return False
+                try:
+                    self._store.commit((AppendEvents(run.after(event), run.sequence, (event,)),))
+                except LostRaceError:
+                    continue
+                return True
+        except IllegalMoveError:
+            _log.info("late outcome of call %s of run %s was known already", event.call_id, run_id)
+            return True
+        except AgentCoreError as error:
+            _log.warning("late outcome of call %s of run %s waits: %s", event.call_id, run_id, error)
+            return False
+
+    def _start_keeper(self) -> None:
+        if self._keeper is None or not self._keeper.is_alive():
+            self._keeper = threading.Thread(target=self._tend, name="nr-agent-core-late", daemon=True)
+            self._keeper.start()
+
+    def _tend(self) -> None:
+        while self.flush():
+            time.sleep(_PAUSE)
+
+
+class Mailbox:
+    """
+    The late outcomes of a run that a segment of this process drives.
+    """
+
+    def __init__(self, late: LateOutcomes, run_id: str) -> None:
+        self._late, self._run_id = late, run_id
+        self._box: list[ToolFinished] = []
+
+    def __enter__(self) -> "Mailbox":
+        with self._late._lock:
+            self._late._driven[self._run_id] = self._box
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._late._lock:
+            if self._late._driven.get(self._run_id) is self._box:
+                del self._late._driven[self._run_id]
+        for event in self.take():
+            self._late.keep(self._run_id, event)
+
+    def take(self) -> tuple[ToolFinished, ...]:
+        """What came in since the last look, once."""
+        if not self._box:
+            return ()
+        with self._late._lock:
+            events = tuple(self._box)
+            self._box.clear()
+        return events
+
+
+def _is_fact(event: ToolFinished) -> bool:
+    writes = event.effect.writes or bool(event.writes)
+    return event.executed and writes and event.outcome is not Outcome.UNKNOWN

@@ -1,0 +1,188 @@
+"""
+Does what the steps of a segment ask for: commits, the model, tools, previews, announcements.
+
+Expected failures come back as outcomes. What rises from here is a lost race, a store that is
+gone, or a crash.
+"""
+
+import logging
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from nr_agent_core.domain.bounding import bounded_result
+from nr_agent_core.domain.errors import FailureClass, LostRaceError, StoreUnavailableError
+from nr_agent_core.domain.failures import classify
+from nr_agent_core.domain.model_dialogue import ModelAnswer, ModelCall
+from nr_agent_core.domain.previews import CallPreview
+from nr_agent_core.domain.provenance import announcements
+from nr_agent_core.domain.sanitiser import failure_text, sanitised_chain
+from nr_agent_core.domain.tool_outcomes import outcome_of_deadline, outcome_of_exception, outcome_of_return
+from nr_agent_core.domain.tool_result import Outcome, ToolResult
+from nr_agent_core.domain.tools import Reconciliation, Tool, ToolContext
+from nr_agent_core.driver.late_outcomes import LateOutcomes
+from nr_agent_core.ports.event_bus import EventBus
+from nr_agent_core.ports.model_provider import ModelProvider
+from nr_agent_core.ports.tool_executor import ToolExecutor
+from nr_agent_core.ports.unit_of_work import AppendEvents, UnitOfWork
+from nr_agent_core.steps import Announce, Ask, AskFailed, Commit, Execute, MakePreviews, Order, Reconcile, finished
+
+_log = logging.getLogger("nr_agent_core")
+
+AroundTool = Callable[[ToolContext], AbstractContextManager[Any]]
+
+
+class Performer:
+    """
+    Performs one segment's orders.
+
+    Args:
+        store: where commits go; None for a run without a store (R12).
+        model: who is asked.
+        executor: where tools run.
+        bus: who hears of writes.
+        late: where outcomes go that can no longer be stored by this segment.
+        around_tool: the host's context manager around each tool, or None.
+    """
+
+    def __init__(
+        self,
+        store: UnitOfWork | None,
+        model: ModelProvider,
+        *,
+        executor: ToolExecutor,
+        bus: EventBus,
+        late: LateOutcomes,
+        around_tool: AroundTool | None = None,
+    ) -> None:
+        self._store, self._model, self._executor, self._bus, self._late = store, model, executor, bus, late
+        self._around = around_tool or _nothing_around
+        self._perform: dict[type[Order], Callable[[Any], Any]] = {
+            Commit: self._commit,
+            Ask: self._ask,
+            Execute: self._execute,
+            Announce: self._announce,
+            MakePreviews: self._previews,
+            Reconcile: self._reconcile,
+        }
+
+    def __call__(self, order: Order) -> Any:
+        """Perform *order*; what it brings is described with each kind of order."""
+        return self._perform[type(order)](order)
+
+    def _commit(self, order: Commit) -> None:
+        if self._store is None:
+            return
+        try:
+            self._store.commit(order.changes)
+        except (LostRaceError, StoreUnavailableError):
+            # Stop and settle nothing; but what a writing call brought stays a fact (R7).
+            for change in order.changes:
+                if isinstance(change, AppendEvents):
+                    self._late.keep_refused(change)
+            raise
+
+    def _ask(self, order: Ask) -> ModelAnswer | AskFailed:
+        try:
+            answer = self._model.complete(order.request)
+        except Exception as error:
+            _log.warning("the model gave no answer: %s", sanitised_chain(error))
+            return AskFailed(classify(error), failure_text(error))
+        garbage = _garbage(answer)
+        if garbage is None:
+            return answer
+        _log.error("the model provider returned %s", garbage)
+        return AskFailed(FailureClass.UNKNOWN, f"the model provider returned {garbage}")
+
+    def _execute(self, order: Execute) -> ToolResult:
+        effect = order.tool.effect
+        work = self._work(order.tool, lambda: order.tool.execute(order.arguments, order.context), order.context)
+
+        def late(result: ToolResult) -> None:
+            self._late_result(order, bounded_result(result))
+
+        result = self._executor.run(work, deadline=order.tool.deadline, late=late)
+        if result is None:
+            _log.warning("tool %s passed its deadline of %s s", order.tool.name, order.tool.deadline)
+            return outcome_of_deadline(effect)
+        if result.writes and not effect.writes:
+            _log.error("tool %s is declared read_only and wrote %s", order.tool.name, list(map(str, result.writes)))
+        return bounded_result(result)
+
+    def _work(self, tool: Tool, call: Callable[[], object], context: ToolContext) -> Callable[[], ToolResult]:
+        def work() -> ToolResult:
+            try:
+                with self._around(context):
+                    returned = call()
+            except Exception as error:
+                _log.warning("tool %s raised: %s", tool.name, sanitised_chain(error))
+                return outcome_of_exception(tool.effect, error)
+            return outcome_of_return(tool.effect, returned)
+
+        return work
+
+    def _late_result(self, order: Execute, result: ToolResult) -> None:
+        """A call went on behind its deadline and ended: from the thread that ran it."""
+        run_id = order.context.run_id
+        if not (order.tool.effect.writes or result.writes) or result.outcome is Outcome.UNKNOWN:
+            return
+        _log.warning("tool %s ended behind its deadline; its outcome is now known", order.tool.name)
+        if result.writes and self._store is not None:
+            self._announce(Announce(run_id, result.writes))
+        self._late.keep(run_id, finished(order.round, order.call, result, late=True))
+
+    def _announce(self, order: Announce) -> None:
+        for event in announcements(order.run_id, order.writes):
+            self._bus.announce(event)
+
+    def _previews(self, order: MakePreviews) -> tuple[tuple[CallPreview, str | None], ...]:
+        return tuple(self._preview(tool, arguments, context) for tool, arguments, context in order.calls)
+
+    def _preview(self, tool: Tool, arguments: dict[str, Any], context: ToolContext) -> tuple[CallPreview, str | None]:
+        preview = tool.preview
+        if preview is None:
+            return CallPreview.of_arguments(context.call_id, arguments), None
+        made = self._aside(tool, lambda: preview(arguments, context), context)
+        return CallPreview.of(context.call_id, made)
+
+    def _reconcile(self, order: Reconcile) -> ToolResult | Reconciliation:
+        reconcile = order.tool.reconcile
+        assert reconcile is not None
+        answer = self._aside(order.tool, lambda: reconcile(order.context.key, order.context), order.context)
+        if isinstance(answer, ToolResult):
+            return bounded_result(answer)
+        return Reconciliation.NEVER_HAPPENED if answer is Reconciliation.NEVER_HAPPENED else Reconciliation.CANNOT_TELL
+
+    def _aside(self, tool: Tool, call: Callable[[], object], context: ToolContext) -> object:
+        """What a preview or reconcile returned; None when it raised or passed the tool's deadline."""
+        returned: list[object] = []
+
+        def keep() -> ToolResult:
+            returned.append(call())
+            return ToolResult.text("")
+
+        done = self._executor.run(self._work(tool, keep, context), deadline=tool.deadline, late=_not_waited_for)
+        return returned[0] if done is not None and returned else None
+
+
+def _nothing_around(context: ToolContext) -> AbstractContextManager[Any]:
+    return nullcontext()
+
+
+def _not_waited_for(result: ToolResult) -> None:
+    """A preview or a reconcile that ends behind its deadline says nothing any more."""
+
+
+def _garbage(answer: object) -> str | None:
+    """What is wrong with the form of *answer*, or None."""
+    if not isinstance(answer, ModelAnswer):
+        return f"a {type(answer).__name__} instead of a ModelAnswer"
+    if not isinstance(answer.text, str):
+        return f"a text of type {type(answer.text).__name__}"
+    for call in answer.calls:
+        if not (isinstance(call, ModelCall) and isinstance(call.name, str) and isinstance(call.arguments, str)):
+            return "a call that is no ModelCall with a name and arguments as text"
+        if not (call.id is None or isinstance(call.id, str)):
+            return "a call whose id is no text"
+    return None
+

@@ -1,0 +1,49 @@
+"""
+The loop: ask the steps what is next, have it done, tell them what came of it.
+"""
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from nr_agent_core.domain.errors import AgentCoreError, LostRaceError, StoreError
+from nr_agent_core.domain.run_events import RunEvent
+from nr_agent_core.domain.sanitiser import failure_text
+from nr_agent_core.steps import Order, Segment, SegmentEnd, Steps
+
+_log = logging.getLogger("nr_agent_core")
+
+
+def drive(segment: Segment, opening: tuple[RunEvent, ...], perform: Callable[[Order], Any]) -> SegmentEnd:
+    """
+    Perform *segment* from its *opening* to where it ends.
+
+    Raises:
+        LostRaceError: somebody else moved the run on. Nothing more was stored.
+        StoreError: the store is gone; the run is left to its lease.
+        Exception: any other one rises after one append ``failed``/``internal`` was tried (F5).
+    """
+    try:
+        return _exhaust(segment.steps(opening), perform)
+    except (LostRaceError, StoreError):
+        raise
+    except Exception as error:
+        _try_to_fail(segment, error, perform)
+        raise
+
+
+def _exhaust(steps: Steps, perform: Callable[[Order], Any]) -> SegmentEnd:
+    outcome: Any = None
+    try:
+        while True:
+            outcome = perform(steps.send(outcome))
+    except StopIteration as done:
+        end: SegmentEnd = done.value
+        return end
+
+
+def _try_to_fail(segment: Segment, error: Exception, perform: Callable[[Order], Any]) -> None:
+    try:
+        _exhaust(segment.broken(failure_text(error)), perform)
+    except AgentCoreError as refused:
+        _log.warning("run %s is left to its lease: %s", segment.run.id, refused)
