@@ -1,0 +1,110 @@
+"""
+What the documents show is run: every Python block, and every example.
+
+Blocks of one file are joined in their order and run in one fresh interpreter. A block may be marked
+``python no-run: reason``; without a reason the mark is refused.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCUMENTS = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.md")])
+EXAMPLES = sorted(
+    path
+    for path in [*(ROOT / "examples").glob("*.py"), *(ROOT / "examples").glob("*/__main__.py")]
+    if path.name != "__init__.py"
+)
+
+FENCE = re.compile(r"^(?P<indent> *)```(?P<info>[^\n`]*)\n(?P<body>.*?)^(?P=indent)```[ ]*$", re.MULTILINE | re.DOTALL)
+NO_RUN = re.compile(r"python no-run: \S.*")
+
+
+def name_of(path: Path) -> str:
+    """The path of a file, as a test id."""
+    return str(path.relative_to(ROOT))
+
+
+def program_of(text: str) -> str:
+    """
+    The Python blocks of a document as one program, each on the lines that it has in the document.
+    """
+    lines = [""] * len(text.splitlines())
+    for match in FENCE.finditer(text):
+        language, _, rest = match["info"].strip().partition(" ")
+        if language != "python":
+            continue
+        if rest:
+            if not NO_RUN.fullmatch(match["info"].strip()):
+                raise ValueError(f"a Python block is marked {rest!r}; allowed is 'no-run: reason'")
+            continue
+        first = text[: match.start("body")].count("\n")
+        for place, line in enumerate(match["body"].splitlines(), first):
+            lines[place] = line.removeprefix(match["indent"])
+    return "\n".join(lines)
+
+
+def run(arguments: list[str], directory: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Runs Python in an empty directory, without input, warnings being errors."""
+    return subprocess.run(
+        [sys.executable, "-W", "error", *arguments],
+        cwd=directory,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)]), **environment},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def run_program(program: str, name: str, directory: Path) -> subprocess.CompletedProcess[str]:
+    """Runs a program under the name of its document, so that a traceback points into the document."""
+    starter = "import sys; exec(compile(sys.argv[1], sys.argv[2], 'exec'), {'__name__': '__main__'})"
+    return run(["-c", starter, program, name], directory)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
+def test_python_blocks_of_a_document_run(document: Path, tmp_path: Path) -> None:
+    """What a document shows works when it is pasted, block after block."""
+    program = program_of(document.read_text(encoding="utf-8"))
+    if not program.strip():
+        return
+
+    result = run_program(program, name_of(document), tmp_path)
+
+    assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=name_of)
+def test_an_example_runs(example: Path, tmp_path: Path) -> None:
+    """An example runs to its end by itself: without input, without a key, without a network."""
+    module = ".".join(example.relative_to(ROOT).with_suffix("").parts).removesuffix(".__main__")
+
+    result = run(["-m", module], tmp_path)
+
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_blocks_of_a_document_share_a_namespace_and_keep_their_lines(tmp_path: Path) -> None:
+    """A later block sees what an earlier one defined, and a failure names the line of the document."""
+    text = "# T\n\n```python\nx = 1\n```\n\n```console\n$ false\n```\n\n- a\n\n  ```python\n  assert x == 2\n  ```\n"
+
+    result = run_program(program_of(text), "doc.md", tmp_path)
+
+    assert result.returncode == 1
+    assert 'File "doc.md", line 14' in result.stderr
+
+
+def test_a_block_is_left_out_for_a_reason_only() -> None:
+    """A block that is not run says why."""
+    assert program_of("```python no-run: needs a key\nraise 1\n```\n").strip() == ""
+    with pytest.raises(ValueError, match="no-run"):
+        program_of("```python no-run\nraise 1\n```\n")
+    with pytest.raises(ValueError, match="allowed"):
+        program_of("```python skip\nraise 1\n```\n")
