@@ -142,7 +142,7 @@ def hints_of(owner: Any, tool: str, namespace: Mapping[str, Any]) -> dict[str, A
         raise ToolDeclarationError(
             tool, f"an annotation names {error.name!r}, which is not known at run time"
         ) from None
-    except (TypeError, SyntaxError) as error:
+    except (TypeError, SyntaxError, AttributeError) as error:
         raise ToolDeclarationError(tool, f"an annotation cannot be read: {type(error).__name__}") from error
 
 
@@ -163,7 +163,7 @@ class _Reader:
             return self.form(annotation.__supertype__, where)
         if origin is None and hasattr(annotation, "__value__"):
             return self.form(annotation.__value__, where)
-        if annotation in _PLAIN:
+        if isinstance(annotation, collections.abc.Hashable) and annotation in _PLAIN:
             schema, convert = _PLAIN[annotation]
             return Form(dict(schema), convert)
         if origin is typing.Literal:

@@ -56,7 +56,7 @@ def check_schema(tool: str, schema: object) -> None:
     check.node(schema, "", 0)
     for home in _HOMES:
         for name in schema.get(home, ()):
-            check.ends(f"#/{home}/{name}", ())
+            check.ends(f"#/{home}/{_escaped(name)}", ())
     check.ends("#", ())
 
 
@@ -74,7 +74,7 @@ def violation(schema: Schema, arguments: object) -> str | None:
     """
     try:
         return _ArgumentCheck(schema).at(schema, arguments, "", 0)
-    except _TooMuchError:
+    except (_TooMuchError, RecursionError):
         return "the arguments nest too deep, or take too long to check; give simpler ones"
 
 
@@ -94,6 +94,7 @@ class _SchemaCheck:
 
     def __init__(self, tool: str, root: Schema) -> None:
         self.tool, self.root = tool, root
+        self.ending: set[str] = set()
         self.keywords: dict[str, Callable[[Any, str, int], None]] = {
             "type": self._type,
             "properties": self._named,
@@ -120,7 +121,7 @@ class _SchemaCheck:
         for keyword, value in schema.items():
             place = f"{where}/{keyword}"
             if depth == 0 and keyword in _HOMES:
-                self._named(value, place, depth)
+                self._named(value, place, depth + 1)
             elif keyword in self.keywords:
                 self.keywords[keyword](value, place, depth + 1)
             else:
@@ -129,9 +130,14 @@ class _SchemaCheck:
     def ends(self, ref: str, trail: tuple[str, ...]) -> None:
         """Refuse a reference that comes back to itself without going into the arguments."""
         if ref in trail:
-            self._refuse(f"/{ref}", "the reference leads back to itself")
+            self._refuse(ref[1:], "the reference leads back to itself")
+        if ref in self.ending:
+            return
+        if len(trail) > MAX_DEPTH:
+            self._refuse(ref[1:], f"references follow each other at most {MAX_DEPTH} times")
         for inner in _references(_target(self.root, ref)):
             self.ends(inner, (*trail, ref))
+        self.ending.add(ref)
 
     def _refuse(self, where: str, why: str) -> NoReturn:
         raise ToolDeclarationError(self.tool, f"its parameters at '#{where}': {why}")
@@ -147,7 +153,7 @@ class _SchemaCheck:
         if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
             self._refuse(where, "is not an object of named schemas")
         for name, schema in value.items():
-            self.node(schema, f"{where}/{name}", depth + 1)
+            self.node(schema, f"{where}/{name}", depth)
 
     def _required(self, value: Any, where: str, _depth: int) -> None:
         if not isinstance(value, (list, tuple)) or not all(isinstance(name, str) for name in value):
@@ -344,9 +350,13 @@ def _target(root: Schema, ref: str) -> Any:
         return root
     start, _, name = ref.partition("/")
     home, _, name = name.partition("/")
-    if start != "#" or home not in _HOMES or not isinstance(root.get(home), Mapping):
+    if start != "#" or home not in _HOMES or "/" in name or not isinstance(root.get(home), Mapping):
         return None
     return root[home].get(name.replace("~1", "/").replace("~0", "~"))
+
+
+def _escaped(name: str) -> str:
+    return name.replace("~", "~0").replace("/", "~1")
 
 
 def _references(schema: Any) -> list[str]:

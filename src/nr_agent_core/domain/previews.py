@@ -76,7 +76,8 @@ def bounded_preview(lines: Iterable[str]) -> tuple[tuple[str, ...], int]:
     Blank lines are left out. A line that was cut ends with an ellipsis. Characters that would
     reorder or hide text become U+FFFD.
     """
-    shown = [line for line in map(_line, lines) if line]
+    given = lines.splitlines() if isinstance(lines, str) else lines
+    shown = [line for line in map(_line, given) if any(map(str.isprintable, line.replace(" ", "")))]
     return tuple(shown[:LINES]), max(len(shown) - LINES, 0)
 
 

@@ -11,6 +11,7 @@ from typing import Any, NoReturn, Protocol, TypeAlias, cast
 
 import attrs
 
+from nr_agent_core.domain.bounding import well_formed
 from nr_agent_core.domain.errors import DuplicateToolError, InvalidValueError, ToolDeclarationError
 from nr_agent_core.domain.parameters import check_schema, plain_copy, violation
 from nr_agent_core.domain.tool_result import ToolEffect
@@ -31,8 +32,8 @@ class ToolContext:
         call_id: the call's identity in the run, ``"round.index"``.
         key: idempotency key, 64 hexadecimal characters; the same for a repeat of the same call.
         deadline: seconds the call may take.
-        precondition: the token its preview returned, or None. A tool that finds it no longer
-            true refuses with :meth:`ToolResult.error` and writes nothing.
+        precondition: the token its preview returned, or None when it returned none or failed.
+            A tool that finds it no longer true refuses with :meth:`ToolResult.error` and writes nothing.
     """
 
     owner: str
@@ -89,8 +90,8 @@ class Preview:
 
     def __attrs_post_init__(self) -> None:
         token: Any = self.precondition
-        if not (token is None or isinstance(token, str)):
-            raise InvalidValueError("the precondition of a preview", token, "a text or None")
+        if not (token is None or (isinstance(token, str) and well_formed(token) == token)):
+            raise InvalidValueError("the precondition of a preview", token, "a text without lone surrogates, or None")
 
 
 def _effect(value: ToolEffect | str) -> ToolEffect:
@@ -101,7 +102,7 @@ def _effect(value: ToolEffect | str) -> ToolEffect:
         return cast(ToolEffect, value)
 
 
-@attrs.frozen(kw_only=True, eq=False)
+@attrs.frozen(eq=False)
 class Tool:
     """
     One tool: its declaration, and how to execute it (T1).
@@ -127,7 +128,7 @@ class Tool:
         reconcile: called with the idempotency key and a context when a crash left the outcome of
             a non-idempotent write open; returns a ``ToolResult`` or a :class:`Reconciliation`.
         validator: replaces the check of arguments against *parameters*, for schemas that need
-            more than the built-in keywords; returns None or what is wrong.
+            more than the built-in keywords; returns None or what is wrong, and does not raise.
 
     Raises:
         ToolDeclarationError: the tool cannot be declared like this. It was not registered.
@@ -138,16 +139,16 @@ class Tool:
     parameters: Mapping[str, Any]
     effect: ToolEffect = attrs.field(converter=_effect)
     execute: Execute
-    group: str = "default"
-    data_class: str | None = None
-    approval: bool | str | None = None
-    admin_only: bool = False
-    enabled: bool = True
-    deadline: float = DEFAULT_DEADLINE
-    remote: bool = False
-    preview: Execute | None = None
-    reconcile: Reconcile | None = None
-    validator: Validator | None = None
+    group: str = attrs.field(default="default", kw_only=True)
+    data_class: str | None = attrs.field(default=None, kw_only=True)
+    approval: bool | str | None = attrs.field(default=None, kw_only=True)
+    admin_only: bool = attrs.field(default=False, kw_only=True)
+    enabled: bool = attrs.field(default=True, kw_only=True)
+    deadline: float = attrs.field(default=DEFAULT_DEADLINE, kw_only=True)
+    remote: bool = attrs.field(default=False, kw_only=True)
+    preview: Execute | None = attrs.field(default=None, kw_only=True)
+    reconcile: Reconcile | None = attrs.field(default=None, kw_only=True)
+    validator: Validator | None = attrs.field(default=None, kw_only=True)
 
     def __attrs_post_init__(self) -> None:
         # What a host passes may be anything, whatever the annotations say.
