@@ -145,11 +145,14 @@ def test_a_planted_violation_breaks_its_contract(
 # that is pure otherwise.
 REACHING_OUT = {"open", "input", "print", "breakpoint", "exec", "eval", "__import__"}
 CLOCKS = {"now", "utcnow", "today", "fromtimestamp"}
+SURROUNDINGS = {"argv", "exit", "path", "stderr", "stdin", "stdout"}
 
 
 def reaching_out(tree: ast.Module) -> Iterator[str]:
     """Calls that leave the process or read a clock although nothing forbidden is imported."""
     for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node.attr in SURROUNDINGS and ast.unparse(node.value) == "sys":
+            yield f"line {node.lineno}: sys.{node.attr}"
         if not isinstance(node, ast.Call):
             continue
         called = node.func
@@ -169,9 +172,14 @@ def test_domain_and_ports_reach_nothing_outside(path: Path) -> None:
 
 def test_a_planted_call_is_noticed() -> None:
     """The search for calls that reach out finds them."""
-    tree = ast.parse("open('x')\ndatetime.now()\ndatetime.datetime.now()\nclock.now()\nself.open()")
+    tree = ast.parse("open('x')\ndatetime.now()\ndatetime.datetime.now()\nclock.now()\nself.open()\nsys.argv[0]")
 
-    assert list(reaching_out(tree)) == ["line 1: open()", "line 2: datetime.now()", "line 3: datetime.datetime.now()"]
+    assert list(reaching_out(tree)) == [
+        "line 1: open()",
+        "line 2: datetime.now()",
+        "line 3: datetime.datetime.now()",
+        "line 6: sys.argv",
+    ]
 
 
 # ------------------------------------------------------------------------------ size and wording
