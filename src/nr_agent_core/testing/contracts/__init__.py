@@ -1,0 +1,3 @@
+"""
+Contract suites: what every implementation of a port must pass.
+"""
