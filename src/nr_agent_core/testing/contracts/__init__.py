@@ -1,3 +1,3 @@
 """
-Contract suites: what every implementation of a port must pass.
+Contract suites: what every implementation of a port must keep, as test classes to inherit from.
 """

@@ -1,0 +1,195 @@
+"""
+The store in memory. It forgets everything with its process, and is otherwise a store like any other.
+"""
+
+import threading
+from collections.abc import Iterable, Sequence
+from typing import assert_never
+
+from nr_agent_core import codec
+from nr_agent_core.adapters.memory.draft import Draft, State, StoredForm, StoredRun
+from nr_agent_core.defaults.clock import SystemClock
+from nr_agent_core.domain.conversation import Message, MessageRole
+from nr_agent_core.domain.errors import RunUnreadableError
+from nr_agent_core.domain.provenance import StoredWrite
+from nr_agent_core.domain.run_events import Started
+from nr_agent_core.domain.run_status import RunStatus
+from nr_agent_core.domain.tool_result import RecordWrite
+from nr_agent_core.ports.clock import Clock
+from nr_agent_core.ports.conversation_store import ConversationRow, History
+from nr_agent_core.ports.run_store import RunRow, StoredEvent
+from nr_agent_core.ports.unit_of_work import Change, OpenConversation
+
+
+class MemoryStore:
+    """
+    Conversations and runs in this process's memory (:class:`~nr_agent_core.ports.unit_of_work.UnitOfWork`).
+
+    Safe to use from several threads. A forked process has a copy of its own.
+
+    Args:
+        clock: of stamps, leases and expiry; the machine's clock by default.
+    """
+
+    def __init__(self, clock: Clock | None = None) -> None:
+        self._clock: Clock = clock or SystemClock()
+        self._lock = threading.Lock()
+        self._state = State()
+
+    def now(self) -> float:
+        """The store's time, seconds since 1970-01-01 UTC."""
+        return self._clock.now()
+
+    def close(self) -> None:
+        """Nothing to let go of; what is stored stays as long as this object does."""
+
+    # ------------------------------------------------------------------------------------ writing
+
+    def commit(self, changes: Sequence[Change]) -> None:
+        """Store all *changes*, or none (see the port for errors)."""
+        stored = [codec.columns_of(change) for change in changes]
+        with self._lock:
+            draft = Draft(self._state, self.now())
+            for columns in stored:
+                match columns:
+                    case OpenConversation(conversation, owner):
+                        draft.open_conversation(conversation, owner)
+                    case codec.AddColumns(conversation, messages):
+                        draft.add_messages(conversation, messages)
+                    case codec.AppendColumns():
+                        draft.append(columns)
+                    case codec.LetGoColumns(run_id, kind, facts):
+                        draft.let_go(run_id, kind, facts)
+                    case _:
+                        assert_never(columns)
+            draft.publish()
+
+    # ------------------------------------------------------------------------------ conversations
+
+    def conversation_row(self, conversation: str) -> ConversationRow | None:
+        """The conversation with its last run, or None when there is none."""
+        with self._lock:
+            stored = self._state.conversations.get(conversation)
+            if stored is None:
+                return None
+            last_run = self._state.runs[stored.runs[-1]].row if stored.runs else None
+            last_user = -1
+            for position, (message, _) in enumerate(stored.messages):
+                if message.role == MessageRole.USER.value:
+                    last_user = position
+            last = len(stored.messages) - 1
+            return ConversationRow(conversation, stored.owner, stored.created_at, last_run, last, last_user)
+
+    def messages(self, conversation: str, *, before: int | None = None, limit: int = 50) -> tuple[Message, ...]:
+        """The newest *limit* messages below position *before* (None: from the end), oldest first."""
+        everything = self._messages(conversation)
+        if before is not None:
+            everything = everything[: max(before, 0)]
+        return everything[-limit:] if limit > 0 else ()
+
+    def history(self, conversation: str, *, budget: int) -> History:
+        """The newest messages that fit into *budget*, at least one, and the records their runs wrote."""
+        everything = self._messages(conversation)
+        window: list[Message] = []
+        used = 0
+        for message in reversed(everything):
+            used += message.tokens
+            if window and used > budget:
+                break
+            window.append(message)
+        window.reverse()
+        writes = {}
+        for run_id in dict.fromkeys(message.run_id for message in window):
+            if run_id is not None and (written := self._writes_of(run_id, conversation)):
+                writes[run_id] = written
+        return History(tuple(window), writes, complete=len(window) == len(everything))
+
+    def _messages(self, conversation: str) -> tuple[Message, ...]:
+        with self._lock:
+            stored = self._state.conversations.get(conversation)
+            columns = stored.messages if stored else ()
+        return tuple(
+            Message(
+                position=position,
+                role=MessageRole(message.role),
+                text=message.text,
+                run_id=message.run_id,
+                at=at,
+                tokens=message.tokens,
+                notices=codec.load_notices(message.notices),
+            )
+            for position, (message, at) in enumerate(columns)
+        )
+
+    # --------------------------------------------------------------------------------------- runs
+
+    def run_row(self, run_id: str) -> RunRow | None:
+        """The row beside the run's stream, or None when there is no such run."""
+        with self._lock:
+            stored = self._state.runs.get(run_id)
+            return stored.row if stored else None
+
+    def events(self, run_id: str, *, after: int = -1) -> tuple[StoredEvent, ...]:
+        """The run's events with a number above *after*, in order; never an empty stream for an unreadable one."""
+        with self._lock:
+            stored = self._state.runs.get(run_id)
+            rows: tuple[StoredForm, ...] = stored.events if stored else ()
+        if stored is None:
+            raise RunUnreadableError(run_id, "there is no such run")
+        if not rows or rows[0].kind.partition(".")[0] != Started.kind:
+            raise RunUnreadableError(run_id, "its stream does not begin with 'started'")
+        return tuple(
+            StoredEvent(row.number, codec.load(row.kind, row.facts, row.content), row.at)
+            for row in rows
+            if row.number > after
+        )
+
+    def waiting_runs(self, *, limit: int) -> tuple[RunRow, ...]:
+        """Runs that wait for an approval, oldest first."""
+        waiting = [row for row in self._rows() if row.status is RunStatus.WAITING_FOR_APPROVAL]
+        return tuple(waiting[: max(limit, 0)])
+
+    def due_runs(self, *, queued_grace: float, limit: int) -> tuple[RunRow, ...]:
+        """Runs that upkeep has to look at now, longest overdue first."""
+        now = self.now()
+        due = [(since, row) for row in self._rows() if (since := _due_since(row, queued_grace)) is not None]
+        overdue = sorted(((since, row) for since, row in due if since <= now), key=lambda entry: entry[0])
+        return tuple(row for _, row in overdue[: max(limit, 0)])
+
+    def writes(self, *, after: int, limit: int) -> tuple[StoredWrite, ...]:
+        """The durable feed above position *after*, in commit order."""
+        with self._lock:
+            feed = [write for write, _ in self._state.writes]
+        return tuple(feed[max(after, 0) :][: max(limit, 0)])
+
+    def writes_of(self, run_id: str) -> tuple[RecordWrite, ...]:
+        """The records this run wrote, in order, one entry per record, the last kind counting."""
+        return self._writes_of(run_id, None)
+
+    def _writes_of(self, run_id: str, conversation: str | None) -> tuple[RecordWrite, ...]:
+        with self._lock:
+            entries = [
+                entry.written
+                for entry, where in self._state.writes
+                if entry.written.correlation_id == run_id and conversation in (None, where)
+            ]
+        kinds = {written.reference: written.kind for written in entries}
+        return tuple(RecordWrite(reference, kind) for reference, kind in kinds.items())
+
+    def _rows(self) -> Iterable[RunRow]:
+        with self._lock:
+            stored: list[StoredRun] = list(self._state.runs.values())
+        return [run.row for run in stored]
+
+
+def _due_since(row: RunRow, queued_grace: float) -> float | None:
+    """Since when upkeep has something to do with the run; None: never."""
+    match row.status:
+        case RunStatus.RUNNING:
+            return row.lease_until
+        case RunStatus.QUEUED:
+            return row.not_before + queued_grace
+        case RunStatus.WAITING_FOR_APPROVAL:
+            return row.expires_at
+        case _:
+            return None

@@ -1,0 +1,193 @@
+"""
+The columns of one change, before any store has seen them.
+
+What an append keeps and what it forgets is decided here, once for every store:
+
+- an append that settles its run stores no content, and neither does a late outcome (E4);
+- only a running run has a lease, and a late outcome leaves it as it is (R7, R8);
+- only a waiting run has an expiry (A4).
+
+A text that no store can hold is refused here, before a transaction is open.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, TypeAlias, assert_never
+
+from nr_agent_core.codec.forms import dump, dump_notices, member, require_storable
+from nr_agent_core.domain.conversation import NewMessage
+from nr_agent_core.domain.errors import InvalidValueError, StoredFormError
+from nr_agent_core.domain.failures import FailureCode
+from nr_agent_core.domain.run import Run
+from nr_agent_core.domain.run_events import Claimed, RunCancelled, RunEvent, ToolFinished
+from nr_agent_core.domain.run_status import RunReason, RunStatus
+from nr_agent_core.domain.tool_result import RecordWrite
+from nr_agent_core.ports.run_store import RunRow
+from nr_agent_core.ports.unit_of_work import AddMessages, AppendEvents, Change, LetGo, OpenConversation
+
+
+class EventColumns(NamedTuple):
+    """
+    One event as it is stored; its time is the commit's.
+    """
+
+    number: int
+    kind: str
+    facts: str
+    content: str | None
+
+
+class AppendColumns(NamedTuple):
+    """
+    An append as it is stored.
+
+    ``lease_for`` is None when the lease stays as it is. ``claims`` asks for a queued run whose
+    time has come, or a running one whose lease has expired; ``settles`` forgets the content of
+    the run's earlier events.
+    """
+
+    run: Run
+    status: RunStatus
+    expected: int
+    events: tuple[EventColumns, ...]
+    writes: tuple[tuple[int, RecordWrite], ...]
+    expires_at: float | None
+    lease_for: float | None
+    claims: bool
+    settles: bool
+
+
+class MessageColumns(NamedTuple):
+    """
+    A message as it is stored; ``expected`` is the position it must get, or None.
+    """
+
+    expected: int | None
+    role: str
+    text: str
+    run_id: str | None
+    tokens: int
+    notices: str | None
+
+
+class AddColumns(NamedTuple):
+    """
+    Messages at the end of a conversation.
+    """
+
+    conversation: str
+    messages: tuple[MessageColumns, ...]
+
+
+class LetGoColumns(NamedTuple):
+    """
+    The event that ends a run which cannot be read.
+    """
+
+    run_id: str
+    kind: str
+    facts: str
+
+
+ChangeColumns: TypeAlias = OpenConversation | AddColumns | AppendColumns | LetGoColumns
+
+
+def columns_of(change: Change) -> ChangeColumns:
+    """
+    What *change* stores.
+
+    Raises:
+        InvalidValueError: an append has no events, its state does not follow from them, or a text
+            cannot be stored. Nothing was stored.
+    """
+    match change:
+        case AppendEvents():
+            return _append(change)
+        case AddMessages(conversation, messages):
+            subject = f"a message of conversation {conversation!a}"
+            require_storable(subject, conversation)
+            return AddColumns(conversation, tuple([_message(message, subject) for message in messages]))
+        case OpenConversation(conversation, owner):
+            require_storable("a conversation", conversation, owner)
+            return change
+        case LetGo(run_id):
+            kind, facts, _ = dump(RunCancelled(RunReason.SUPERSEDED))
+            return LetGoColumns(run_id, kind, facts)
+        case _:
+            assert_never(change)
+
+
+def _append(change: AppendEvents) -> AppendColumns:
+    run, expected, events = change.run, change.expected, change.events
+    if not events or expected < 0 or run.status is None or run.sequence != expected + len(events):
+        found = f"{len(events)} events behind {expected} for a state at {run.sequence}"
+        raise InvalidValueError(f"an append to run {run.id!r}", found, "events that lead to the state given with them")
+    require_storable(f"run {run.id!a}", run.id, run.owner, run.conversation, run.error)
+    settles, late_only = run.settled, all(map(_late, events))
+    request = run.request
+    return AppendColumns(
+        run=run,
+        status=run.status,
+        expected=expected,
+        events=tuple(_event_columns(number, event, settles) for number, event in enumerate(events, expected)),
+        writes=tuple(_writes(events, expected)),
+        expires_at=None if request is None else request.expires_at,
+        lease_for=None if late_only else change.lease_for if run.status is RunStatus.RUNNING else 0.0,
+        claims=any(type(event) is Claimed for event in events),
+        settles=settles,
+    )
+
+
+def read_run_row(columns: Sequence[Any]) -> RunRow:
+    """
+    The row that a store keeps beside a run's stream, from its columns in the order of
+    :class:`~nr_agent_core.ports.run_store.RunRow`.
+
+    Raises:
+        StoredFormError: a column holds what this release never wrote (E6).
+    """
+    (run_id, owner, conversation, status, sequence, message, created, lease, due, expires, reason, code, error, out) = (
+        columns
+    )
+    subject = f"row of run {run_id!r}"
+    if out not in (0, 1) or sequence < 1:
+        raise StoredFormError(subject, "its marks are none that were ever written")
+    return RunRow(
+        id=run_id,
+        owner=owner,
+        conversation=conversation,
+        status=member(RunStatus, status, subject),
+        sequence=sequence,
+        message=message,
+        created_at=created,
+        lease_until=lease,
+        not_before=due,
+        expires_at=expires,
+        reason=None if reason is None else member(RunReason, reason, subject),
+        code=None if code is None else member(FailureCode, code, subject),
+        error=error,
+        outside=bool(out),
+    )
+
+
+def _message(message: NewMessage, subject: str) -> MessageColumns:
+    require_storable(subject, message.text, message.run_id)
+    notices = dump_notices(message.notices)
+    return MessageColumns(message.position, message.role.value, message.text, message.run_id, message.tokens, notices)
+
+
+def _late(event: RunEvent) -> bool:
+    return type(event) is ToolFinished and event.late
+
+
+def _event_columns(number: int, event: RunEvent, settles: bool) -> EventColumns:
+    kind, facts, content = dump(event)
+    return EventColumns(number, kind, facts, None if settles or _late(event) else content)
+
+
+def _writes(events: Sequence[RunEvent], expected: int) -> list[tuple[int, RecordWrite]]:
+    return [
+        (number, write)
+        for number, event in enumerate(events, expected)
+        if type(event) is ToolFinished
+        for write in event.writes
+    ]
