@@ -99,13 +99,9 @@ def _checked(policy: ClaimPolicy, languages: Iterable[str]) -> tuple[str, ...]:
     asked = [languages] if isinstance(languages, str) else list(languages)
     for code in asked:
         if code not in shipped:
-            raise InvalidValueError(
-                f"language of {policy.value}", code, ", ".join(shipped)
-            )
+            raise InvalidValueError(f"language of {policy.value}", code, ", ".join(shipped))
     if not asked:
-        raise InvalidValueError(
-            "languages", "an empty choice", f"at least one of {', '.join(shipped)}"
-        )
+        raise InvalidValueError("languages", "an empty choice", f"at least one of {', '.join(shipped)}")
     return tuple(code for code in shipped if code in asked)
 
 
@@ -119,11 +115,7 @@ def _compiled(policy: ClaimPolicy, languages: tuple[str, ...]) -> _Rule:
     if policy is ClaimPolicy.SEED_RULE:
         from nr_agent_core.domain.claims.seed_rule import SeedRule
 
-        return SeedRule(
-            {code: read_toml(_PACKAGE, f"seed.{code}.toml") for code in languages}
-        )
-    from nr_agent_core.domain.claims.seed_rule import SeedRule
+        return SeedRule({code: read_toml(_PACKAGE, f"seed.{code}.toml") for code in languages})
+    from nr_agent_core.domain.claims.asserted_rule import AssertedRule
 
-    return SeedRule(
-        {code: read_toml(_PACKAGE, f"seed.{code}.toml") for code in languages}
-    )
+    return AssertedRule({code: read_toml(_PACKAGE, f"{code}.toml") for code in languages})

@@ -13,9 +13,7 @@ from typing import Any, Final
 from nr_agent_core.domain.claims.claim import Claim
 
 _REACH: Final = 3
-_PIECES: Final = re.compile(
-    "(?:[^\\W_]+|['\u2019]+)+|[.!?:;\n\r\v\f\x1c-\x1e\x85\u2028\u2029]"
-)
+_PIECES: Final = re.compile("(?:[^\\W_]+|['\u2019]+)+|[.!?:;\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 
 
 class SeedRule:
@@ -62,8 +60,4 @@ class SeedRule:
 
     def _negates(self, word: str) -> bool:
         straight = word.replace("\u2019", "'")
-        return (
-            straight in self._negators
-            or straight.startswith(self._prefixes)
-            or straight.endswith(self._suffixes)
-        )
+        return straight in self._negators or straight.startswith(self._prefixes) or straight.endswith(self._suffixes)

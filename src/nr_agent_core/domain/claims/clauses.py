@@ -1,0 +1,116 @@
+"""
+A sentence as the rules see it: tokens with their classes, cut into clauses.
+
+A clause ends at a comma, a bracket, a contrast word, before a word that begins a subordinate clause, and at "and" when
+another finite verb follows. Colons, semicolons and dashes end more: nothing is handed on across them.
+"""
+
+from typing import Final
+
+from nr_agent_core.domain.claims import word_class as wc
+
+_SUBJECT: Final = wc.SELF | wc.OTHER | wc.PRONOUN
+_OPENING: Final = wc.SUBORDINATE | wc.CONDITION | wc.PASS_ON
+_HARD: Final = wc.BREAK | wc.COLON
+
+
+class Clause:
+    """
+    Tokens *start* up to *end* of a sentence.
+
+    Attributes:
+        union: all classes in it.
+
+        rest: the classes of its words that are no forms.
+
+        negator: where its first negator stands, or its end.
+
+        opener: classes of its first word.
+
+        hard: whether it begins a new part of the sentence (behind a colon, semicolon or dash).
+
+        bracketed: whether it stands in brackets.
+
+        contrasted: whether a contrast word begins it.
+
+        colon: whether a colon ends it.
+    """
+
+    __slots__ = ("bracketed", "colon", "contrasted", "end", "hard", "negator", "opener", "rest", "start", "union")
+
+    def __init__(self, start: int, end: int, flags: list[int]) -> None:
+        self.start, self.end = start, end
+        union = rest = 0
+        for bits in flags[start:end]:
+            union |= bits
+            if not bits & wc.PARTICIPLE:
+                rest |= bits
+        self.union, self.rest = union, rest
+        self.negator = end
+        if union & wc.NEG:
+            self.negator = next(at for at in range(start, end) if flags[at] & wc.NEG)
+        self.opener = flags[start] if end > start else 0
+        self.hard = self.bracketed = self.contrasted = self.colon = False
+
+
+def cut(flags: list[int]) -> list[Clause]:
+    """
+    The clauses of a sentence whose tokens have *flags*, in one pass.
+    """
+    clauses: list[Clause] = []
+    start = 0
+    depth = 0
+    hard = True
+    contrasted = False
+    seen_verb = False
+    joint = -1
+
+    def close(end: int) -> None:
+        nonlocal hard, contrasted
+        if end > start:
+            clause = Clause(start, end, flags)
+            clause.hard, clause.bracketed, clause.contrasted = hard, depth > 0, contrasted
+            clauses.append(clause)
+            hard = False
+        contrasted = False
+
+    for index, bits in enumerate(flags):
+        if bits & wc.CUT:
+            close(index)
+            if bits & _HARD:
+                hard = True
+                if bits & wc.COLON and clauses and clauses[-1].end == index:
+                    clauses[-1].colon = True
+            depth = max(0, depth + bool(bits & wc.OPEN) - bool(bits & wc.CLOSE))
+            start, seen_verb, joint = index + 1, False, -1
+        elif bits & (wc.CONTRAST | _OPENING) and index > start and not _continues(bits, flags[index - 1]):
+            close(index)
+            contrasted = bool(bits & wc.CONTRAST)
+            start, seen_verb, joint = index, False, -1
+        elif bits & wc.CONJUNCTION:
+            joint = index
+        elif joint >= 0 and seen_verb and bits & (wc.AUXILIARY | wc.FINITE | wc.STATE_VERB | _SUBJECT):
+            if _own_clause(flags, joint, index, bits):
+                close(joint)
+                start = joint + 1
+            joint = -1
+        if bits & (wc.AUXILIARY | wc.PARTICIPLE | wc.FINITE):
+            seen_verb = True
+    close(len(flags))
+    return clauses
+
+
+def _continues(bits: int, before: int) -> bool:
+    """
+    Whether a word that could begin a clause goes on with one: "even if", "and that".
+    """
+    return bool(before & _OPENING) and not bits & wc.CONTRAST
+
+
+def _own_clause(flags: list[int], joint: int, index: int, bits: int) -> bool:
+    """
+    Whether what follows the conjunction at *joint* has a subject or verb of its own at *index*.
+    """
+    if bits & _SUBJECT or index == joint + 1:
+        return True
+    return not any(flags[at] & wc.PARTICIPLE for at in range(joint + 1, index))

@@ -1,0 +1,121 @@
+"""
+What stands around a sentence: the line that leads into its list, the head of its column, the sentence before it, and
+whether the answer ends in asking for a go-ahead.
+
+Looked up when a sentence is judged, and remembered per line and per answer.
+"""
+
+from nr_agent_core.domain.claims import word_class as wc
+from nr_agent_core.domain.claims.frames import Context
+from nr_agent_core.domain.claims.lexicon import TOKEN, Lexicon
+from nr_agent_core.domain.claims.segments import Line, Segments, Span
+
+_STEPS = 30
+_TAIL = 400
+
+
+class Surroundings:
+    """
+    The surroundings of the sentences of one text.
+    """
+
+    __slots__ = ("_asks", "_leads", "_lexicons", "_segments")
+
+    def __init__(self, segments: Segments, lexicons: tuple[Lexicon, ...]) -> None:
+        self._segments, self._lexicons = segments, lexicons
+        self._asks: bool | None = None
+        self._leads: dict[tuple[int, str], int] = {}
+
+    def of(self, span: Span, lexicon: Lexicon) -> Context:
+        """
+        What stands around *span*, in the words of *lexicon*.
+        """
+        cell = span.cell >= 0
+        before = self._segments.before(span)
+        only = (
+            before is None
+            and not self._segments.text[span.end :].strip()
+            and not self._segments.text[: span.start].strip()
+        )
+        return Context(
+            question=span.question,
+            lead=self._lead(span.line, lexicon) if span.line.listed or cell else self._line_lead(span, lexicon),
+            earlier=self._union(before, lexicon) if before is not None and not cell else 0,
+            header=self._header(span, lexicon) if cell else 0,
+            asks=self._asking(),
+            listed=span.line.listed,
+            cell=cell,
+            only=only,
+        )
+
+    def _union(self, span: Span, lexicon: Lexicon) -> int:
+        flags = lexicon.classify(TOKEN.findall(self._segments.text, span.start, min(span.end, span.start + _TAIL)))
+        union = 0
+        for bits in flags[1:]:
+            union |= bits
+        union &= ~wc.INSTRUCTION
+        return union | (flags[0] if flags else 0) | (wc.QUESTION if span.question else 0)
+
+    def _line_lead(self, span: Span, lexicon: Lexicon) -> int:
+        """
+        Classes of the line above if it ends in a colon and this one is no list item.
+        """
+        above = self._segments.line_above(span.line)
+        if above is None or not self._segments.text.endswith(":", above.start, above.end):
+            return 0
+        return self._last_sentence(above, lexicon)
+
+    def _last_sentence(self, line: Line, lexicon: Lexicon) -> int:
+        return self._union(self._segments.sentences(line)[-1], lexicon)
+
+    def _lead(self, line: Line, lexicon: Lexicon) -> int:
+        """
+        Classes of the nearest line above that belongs to no list: the lead of the list.
+        """
+        key = (line.start, lexicon.code)
+        if key in self._leads:
+            return self._leads[key]
+        walked = [line.start]
+        above = self._segments.line_above(line)
+        union = 0
+        while above is not None and len(walked) < _STEPS:
+            known = self._leads.get((above.start, lexicon.code))
+            if known is not None:
+                union = known
+                break
+            if not above.listed and not self._segments.text.startswith("|", above.start):
+                union = self._last_sentence(above, lexicon)
+                break
+            if above.listed and self._segments.text.startswith("#", above.start):
+                union = self._last_sentence(above, lexicon)
+                break
+            walked.append(above.start)
+            above = self._segments.line_above(above)
+        for start in walked:
+            self._leads[start, lexicon.code] = union
+        return union
+
+    def _header(self, span: Span, lexicon: Lexicon) -> int:
+        """
+        Classes of the head of the column that *span* stands in.
+        """
+        text = self._segments.text
+        top = span.line
+        for _ in range(_STEPS):
+            above = self._segments.line_above(top)
+            if above is None or not text.startswith("|", above.body):
+                break
+            top = above
+        cells = self._segments.sentences(top)
+        if top.start == span.line.start or span.cell >= len(cells):
+            return 0
+        return self._union(cells[span.cell], lexicon)
+
+    def _asking(self) -> bool:
+        """
+        Whether the end of the answer asks for a go-ahead.
+        """
+        if self._asks is None:
+            tail = TOKEN.findall(self._segments.text[-_TAIL:])[-60:]
+            self._asks = any(bits & wc.GO_AHEAD for lexicon in self._lexicons for bits in lexicon.classify(tail))
+        return self._asks

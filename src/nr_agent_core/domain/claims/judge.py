@@ -1,0 +1,192 @@
+"""
+Which forms of one sentence claim a change, in one language.
+
+Clauses are read from left to right. Each form gets a use; negation, matrix clauses and frames then take uses back.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from nr_agent_core.domain.claims import frames
+from nr_agent_core.domain.claims import word_class as wc
+from nr_agent_core.domain.claims.clauses import Clause, cut
+from nr_agent_core.domain.claims.frames import Context
+from nr_agent_core.domain.claims.lexicon import Lexicon
+from nr_agent_core.domain.claims.states import state_use
+from nr_agent_core.domain.claims.uses import BEING, FIRST_PERSON, PASSIVE, Carry, Use, adjacent, frame
+
+_OWN: Final = wc.AUXILIARY | wc.FINITE | wc.STATE_VERB | wc.SELF | wc.OTHER | wc.PRONOUN
+_LATER: Final = 3
+
+Found = tuple[int, str]
+
+
+class Judge:
+    """
+    Judges one sentence; made for it and dropped after it.
+    """
+
+    __slots__ = ("_carry", "_clauses", "_flags", "_lexicon", "_part", "_sentence", "_shape", "_tokens", "context")
+
+    def __init__(self, lexicon: Lexicon, tokens: list[str], context: Context) -> None:
+        self._lexicon, self._tokens, self.context = lexicon, tokens, context
+        self._flags = lexicon.classify(tokens)
+        self._shape = adjacent if lexicon.adjacent else frame
+        self._clauses: list[Clause] = []
+        self._sentence = 0
+        self._carry = Carry()
+        self._part = _Part(0)
+
+    def found(self) -> Iterator[Found]:
+        """
+        Index and reason of every claim, in order.
+        """
+        self._clauses = cut(self._flags)
+        for clause in self._clauses:
+            self._sentence |= clause.union
+        asked = self._asked_from()
+        outside = frames.context_block(self.context)
+        self._part = _Part(outside)
+        for number, clause in enumerate(self._clauses):
+            if clause.hard and number:
+                before = self._clauses[number - 1]
+                lead = frames.lead_block(self._part.union) if before.colon and not self._part.claimed else 0
+                self._part = _Part(max(outside, lead))
+                self._carry = Carry()
+            yield from self._in_clause(number, clause, FIRST_PERSON if number >= asked else 0)
+
+    def _in_clause(self, number: int, clause: Clause, asked: int) -> Iterator[Found]:
+        part, carry = self._part, self._carry
+        side = clause.bracketed or clause.opener & (wc.SUBORDINATE | wc.CONDITION | wc.PASS_ON)
+        part.enter(clause)
+        if clause.rest & _OWN and not side:
+            carry.use = None
+            if clause.rest & (wc.SELF | wc.SELF_HAVE):
+                carry.self_subject = True
+            elif clause.rest & (wc.OTHER | wc.PRONOUN) or not clause.opener & (wc.AUXILIARY | wc.FINITE):
+                carry.self_subject = False
+        if clause.union & wc.CLAIMING | clause.union & (wc.MARK | wc.ARROW | wc.BEFORE) and asked < FIRST_PERSON:
+            yield from self._claims(number, clause)
+        if not side:
+            carry.union = clause.union
+        part.leave(clause)
+
+    def _claims(self, number: int, clause: Clause) -> Iterator[Found]:
+        flags, carry = self._flags, self._carry
+        handed = self._handed_negation(number, clause)
+        for index in range(clause.start, clause.end):
+            bits = flags[index]
+            if not bits & wc.PARTICIPLE:
+                continue
+            use = self._shape(flags, clause, index, carry)
+            if not use.strength:
+                continue
+            if handed or self._negated(number, clause, index, use):
+                use = use._replace(negated=True)
+            carry.use = use
+            if not use.negated and self._stands(clause, index, use):
+                self._part.claimed = True
+                yield index, use.why
+        if not handed and not self._part.claimed:
+            place = state_use(self._lexicon, self._tokens, flags, self._clauses, number, self.context)
+            if place is not None and self._free(clause, place[1]):
+                self._part.claimed = True
+                yield place[0], place[1].why
+
+    def _stands(self, clause: Clause, index: int, use: Use) -> bool:
+        """
+        Whether an unnegated use is left standing by all frames and by the kind of its verb.
+        """
+        bits = self._flags[index]
+        if bits & wc.WORLD and use.strength < FIRST_PERSON:
+            return False
+        if bits & wc.READS and self._looked_at(clause, index):
+            return False
+        if use.strength == BEING and (
+            use.past or frames.being_block(self._lexicon, self._tokens, self._flags, clause, index)
+        ):
+            return use.past and self._free(clause, use) and not bits & wc.STATIVE
+        return self._free(clause, use)
+
+    def _free(self, clause: Clause, use: Use) -> bool:
+        if use.strength <= self._part.block:
+            return False
+        return use.strength > frames.clause_block(self._lexicon, self._flags, clause, self._sentence, use)
+
+    def _looked_at(self, clause: Clause, index: int) -> bool:
+        return any(bits & wc.LOOKED_AT for bits in self._flags[clause.start : min(clause.end, index + 6)])
+
+    def _negated(self, number: int, clause: Clause, index: int, use: Use) -> bool:
+        """
+        Whether a negator of the clause, before the form or right behind it, takes the use back.
+        """
+        if use.negated:
+            return True
+        if not self._lexicon.adjacent:
+            return False
+        if clause.negator < index and not (
+            use.past and use.strength == FIRST_PERSON and self._flags[clause.negator] & wc.AUXILIARY
+        ):
+            return True
+        behind = self._flags[index + 1 : min(clause.end, index + _LATER)]
+        if any(bits & wc.NEG for bits in behind[:2]) and not (behind[0] & wc.PREPOSITION):
+            return True
+        following = self._clauses[number + 1] if number + 1 < len(self._clauses) else None
+        return bool(clause.colon and following and following.opener & wc.NEG)
+
+    def _handed_negation(self, number: int, clause: Clause) -> bool:
+        """
+        Whether a clause before hands its negation or doubt down to this one.
+        """
+        if not number or clause.hard:
+            return False
+        before = self._clauses[number - 1]
+        if clause.opener & wc.PASS_ON and before.union & (wc.NEG | wc.DOUBT) and before.union & (wc.MATRIX | wc.DOUBT):
+            return True
+        if self._lexicon.adjacent or not clause.opener & wc.AUXILIARY:
+            return False
+        first = next(c for c in reversed(self._clauses[: number + 1]) if c.hard) if number < 40 else before
+        return bool(
+            first is not clause
+            and first.union & wc.NEG
+            and not first.opener & wc.CONDITION
+            and not first.rest & wc.AUXILIARY
+        )
+
+    def _asked_from(self) -> int:
+        """
+        The number of the first clause that a question mark covers.
+        """
+        if not self.context.question:
+            return len(self._clauses)
+        start = max((n for n, clause in enumerate(self._clauses) if clause.hard), default=0)
+        first = self._clauses[start] if self._clauses else None
+        if first is not None and start + 1 < len(self._clauses) and self._only_alone(first):
+            return start + 1
+        return start
+
+    def _only_alone(self, clause: Clause) -> bool:
+        allowed = wc.ALONE | wc.FILLER | wc.ADVERB | wc.NOW
+        return all(bits & allowed for bits in self._flags[clause.start : clause.end])
+
+
+class _Part:
+    """
+    The stretch of a sentence between colons, semicolons and dashes.
+    """
+
+    __slots__ = ("block", "claimed", "union")
+
+    def __init__(self, block: int) -> None:
+        self.block, self.claimed, self.union = block, False, 0
+
+    def enter(self, clause: Clause) -> None:
+        """What a clause blocks from its beginning on."""
+        if clause.opener & (wc.INSTRUCTION | wc.PLEASE):
+            self.block = max(self.block, PASSIVE)
+
+    def leave(self, clause: Clause) -> None:
+        """What a clause blocks behind it."""
+        if not self.union and clause.opener & wc.CONDITION:
+            self.block = max(self.block, PASSIVE)
+        self.union |= clause.union

@@ -1,0 +1,172 @@
+"""
+The words of one language: what each can be, compiled from its data file.
+
+A word is looked up once and yields all its classes as bits. Phrases are found from their first word and give their
+classes to all of their words. Spelling variants of the claiming forms are entered beforehand, so that a text is only
+ever looked up in sets, however many forms there are.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from nr_agent_core.domain.claims import word_class as wc
+from nr_agent_core.domain.claims.normalise import QUOTE
+
+TOKEN: Final = re.compile(
+    QUOTE + "+"
+    "|\\d+(?:[.,:/'-]\\d+)*"
+    "|[^\\W_]+(?:['-][^\\W_]+)*"
+    "|->|-(?=\\s)|[,;:()\\[\\]|\u2013\u2014\u2022\u2192\u279c\u21d2\u2705\u2714\u2611\u2713]"
+)
+"""A word, a number, a quoted name, or a mark that cuts."""
+
+MARKS: Final = "\u2705\u2714\u2611\u2713"
+ARROWS: Final = "\u2192\u279c\u21d2"
+_PUNCTUATION: Final[dict[str, int]] = {
+    ",": wc.COMMA,
+    ";": wc.BREAK,
+    ":": wc.COLON,
+    "(": wc.OPEN,
+    "[": wc.OPEN,
+    ")": wc.CLOSE,
+    "]": wc.CLOSE,
+    "-": wc.BREAK,
+    "\u2013": wc.BREAK,
+    "\u2014": wc.BREAK,
+    "|": wc.BREAK,
+    "\u2022": wc.BREAK,
+    "->": wc.ARROW,
+    **dict.fromkeys(ARROWS, wc.ARROW),
+    **dict.fromkeys(MARKS, wc.MARK),
+}
+_DATE: Final = re.compile(r"\d{4}-\d\d?(?:-\d\d?)?|\d\d?\.\d\d?(?:\.\d{2,4})?|\d\d?/\d\d?/\d{2,4}|20\d\d|19\d\d")
+_SHORTEST_VARIED: Final = 7
+
+Phrase = tuple[tuple[str, ...], int]
+
+
+class Lexicon:
+    """
+    One language, ready to classify tokens.
+
+    Args:
+        code: code of the data file.
+
+        table: its parsed content.
+
+    Attributes:
+        adjacent: the auxiliary stands directly before the participle; otherwise it frames the clause.
+
+        triggers: words of which a sentence needs one to be looked at.
+    """
+
+    def __init__(self, code: str, table: Mapping[str, Any]) -> None:
+        self.code = code
+        self.adjacent: bool = table["shape"] == "adjacent"
+        self.any_agent: bool = table.get("any_agent", False)
+        self.generic_plural: str = table.get("generic_plural", "")
+        self.finite_endings: tuple[str, ...] = tuple(table.get("finite_endings", "").split())
+        self.split_verbs: dict[str, frozenset[str]] = {
+            verb: frozenset(particles.split()) for verb, particles in table.get("split_verbs", {}).items()
+        }
+        self.words: dict[str, int] = dict(_PUNCTUATION)
+        self.phrases: dict[str, list[Phrase]] = {}
+        self._prefixes: tuple[str, ...] = tuple(table.get("hyphen_prefixes", "").split())
+        for name, listed in table["words"].items():
+            for word in listed.split():
+                self._add(word, wc.BY_NAME[name])
+        for verb in self.split_verbs:
+            self._add(verb, wc.SPLIT)
+        self._vary(table.get("respelled", {}))
+        self.triggers = frozenset(word for word, bits in self.words.items() if bits & wc.CLAIMING)
+        anchors = self._add_phrases(table.get("phrases", {}))
+        self.triggers |= anchors
+        self.function = frozenset(word for word, bits in self.words.items() if bits & wc.FUNCTION)
+
+    def classify(self, tokens: list[str]) -> list[int]:
+        """
+        The classes of each of *tokens*; words of a phrase carry the phrase's.
+        """
+        words = self.words
+        flags = [words[token] if token in words else self._unlisted(token) for token in tokens]
+        for index, bits in enumerate(flags):
+            if bits & wc.PHRASE:
+                self._mark_phrase(tokens, flags, index)
+        return flags
+
+    def _mark_phrase(self, tokens: list[str], flags: list[int], index: int) -> None:
+        for rest, bits in self.phrases[tokens[index]]:
+            end = index + 1 + len(rest)
+            if tuple(tokens[index + 1 : end]) == rest:
+                flags[index:end] = [bits] * (end - index)
+                return
+
+    def _unlisted(self, token: str) -> int:
+        """
+        Classes of a word that no list holds, by its shape; remembered for nothing: texts are endless.
+        """
+        first = token[0]
+        if first.isdigit():
+            return wc.QUANTITY | (wc.DATE if _DATE.fullmatch(token) else 0)
+        if first == QUOTE:
+            return wc.QUOTED
+        if "'" in token:
+            stem, _, clitic = token.rpartition("'")
+            return self.words.get("'" + clitic, 0) | (self.words.get(stem, 0) & ~(wc.CLAIMING | wc.PHRASE))
+        if "-" in token and token.startswith(self._prefixes):
+            return self.words.get(token.partition("-")[2], 0) & ~wc.PHRASE
+        return 0
+
+    def _add(self, word: str, bits: int) -> None:
+        self.words[word] = self.words.get(word, 0) | bits
+
+    def _add_phrases(self, table: Mapping[str, str]) -> frozenset[str]:
+        """
+        Enter the phrases; returns the words by which a claiming one is noticed: its longest.
+        """
+        found: dict[tuple[str, ...], int] = {}
+        for name, listed in table.items():
+            for phrase in filter(None, map(str.strip, listed.split("|"))):
+                key = tuple(TOKEN.findall(phrase))
+                found[key] = found.get(key, 0) | (wc.BY_NAME[name] if name != "neutral" else 0)
+        for key, bits in sorted(found.items(), key=lambda item: -len(item[0])):
+            self.phrases.setdefault(key[0], []).append((key[1:], bits))
+            self._add(key[0], wc.PHRASE)
+        return frozenset(max(key, key=len) for key, bits in found.items() if bits & wc.CLAIMING)
+
+    def _vary(self, respelled: Mapping[str, str]) -> None:
+        """
+        Enter the ways in which claiming forms are misspelt, where no listed word is in the way.
+        """
+        for word, bits in list(self.words.items()):
+            if not bits & (wc.PARTICIPLE | wc.ALONE):
+                continue
+            for variant in {*_respellings(word, respelled), *_slips(word)}:
+                if variant not in self.words:
+                    self.words[variant] = bits
+
+
+def _respellings(word: str, respelled: Mapping[str, str]) -> Iterable[str]:
+    """
+    *word* with each letter of the table written the other way, all at once and one at a time.
+    """
+    everything = word
+    for letters, other in respelled.items():
+        if letters in word:
+            everything = everything.replace(letters, other)
+            yield word.replace(letters, other)
+    yield everything
+
+
+def _slips(word: str) -> Iterable[str]:
+    """
+    *word* with two letters swapped, one left out or one doubled; its first and last letter stay.
+    """
+    if len(word) < _SHORTEST_VARIED or not word.isalpha():
+        return
+    for at in range(1, len(word) - 2):
+        yield word[:at] + word[at + 1] + word[at] + word[at + 2 :]
+        yield word[:at] + word[at + 1 :]
+        yield word[:at] + word[at] + word[at:]
+    yield word[0:-2] + word[-2] + word[-2:]

@@ -1,0 +1,127 @@
+"""
+Claims without a participle: states that begin now, single words, labels, marks and arrows (V4).
+"""
+
+from typing import Final
+
+from nr_agent_core.domain.claims import word_class as wc
+from nr_agent_core.domain.claims.clauses import Clause
+from nr_agent_core.domain.claims.frames import Context
+from nr_agent_core.domain.claims.lexicon import Lexicon
+from nr_agent_core.domain.claims.uses import BARE, BEING, FIRST_PERSON, Use
+
+_BESIDE: Final = wc.ALONE | wc.FILLER | wc.ADVERB | wc.NOW | wc.MARK | wc.CONJUNCTION
+_PREDICATE: Final = wc.BE | wc.HAVE | wc.STATE_VERB
+_SHORT: Final = 9
+
+Place = tuple[int, Use]
+
+
+def state_use(
+    lexicon: Lexicon, tokens: list[str], flags: list[int], clauses: list[Clause], number: int, context: Context
+) -> Place | None:
+    """
+    The first claim of clause *number* that needs no participle, or none.
+    """
+    clause = clauses[number]
+    union = clause.union
+    if union & wc.ALONE and (place := _alone(flags, clause)):
+        return place
+    if union & wc.DID and union & wc.SELF and (place := _emphatic(flags, clause)):
+        return place
+    if union & (wc.MARK | wc.ARROW | wc.BEFORE) and (place := _mark(flags, clauses, clause, context)):
+        return place
+    if union & wc.LABEL and number == 0 and clause.colon and flags[clause.start] & wc.LABEL:
+        return clause.start, Use(BARE, "label")
+    if union & (wc.MODAL | wc.HAD | wc.WAS) and not union & wc.FIND:
+        return None
+    if union & wc.NEG and not union & wc.NO_LONGER:
+        return None
+    if union & (wc.GONE | wc.NOW | wc.NO_LONGER | wc.FIND):
+        return _standing(flags, clause)
+    if union & wc.DOING and clause.opener & wc.DOING and not clause.rest & wc.VERB and clause is clauses[-1]:
+        return clause.start, Use(BARE, "doing it")
+    if union & wc.SPLIT and clause is clauses[-1]:
+        return _split(lexicon, tokens, flags, clause)
+    return None
+
+
+def _alone(flags: list[int], clause: Clause) -> Place | None:
+    """
+    "All done here": nothing but the word and what may stand beside it, or the word behind "is".
+    """
+    first = next(at for at in range(clause.start, clause.end) if flags[at] & wc.ALONE)
+    within = flags[clause.start : clause.end]
+    if len(within) < _SHORT and all(bits & _BESIDE for bits in within) and not clause.bracketed:
+        return first, Use(BARE, "single word")
+    if (
+        clause.rest & wc.BE
+        and not clause.union & (wc.NEG | wc.MODAL | wc.HAD)
+        and (flags[first] | flags[max(first - 1, 0)]) & (wc.BE | wc.ADVERB)
+    ):
+        return first, Use(BEING, "is done")
+    return None
+
+
+def _emphatic(flags: list[int], clause: Clause) -> Place | None:
+    """
+    "I did change it".
+    """
+    for at in range(clause.start + 1, clause.end - 1):
+        if flags[at] & wc.DID and not flags[at] & wc.NEG and flags[at - 1] & wc.SELF and flags[at + 1] & wc.BASE:
+            return at + 1, Use(FIRST_PERSON, "I did", past=True)
+    return None
+
+
+def _mark(flags: list[int], clauses: list[Clause], clause: Clause, context: Context) -> Place | None:
+    """
+    A check mark that begins or ends the line, "12 files -> archive" in a list, "25 (was 10)".
+    """
+    short = len(flags) < 2 * _SHORT and not context.question
+    if clause.union & wc.NEG or not short:
+        return None
+    if clause.union & wc.MARK and (flags[0] & wc.MARK or flags[-1] & wc.MARK):
+        at = 0 if flags[0] & wc.MARK else len(flags) - 1
+        return at, Use(BARE, "check mark")
+    if clause.union & wc.ARROW and context.listed and clauses[0].opener & wc.QUANTITY:
+        return next(at for at in range(clause.start, clause.end) if flags[at] & wc.ARROW), Use(BARE, "arrow")
+    if clause.bracketed and clause.opener & wc.BEFORE and clause.end - clause.start < _SHORT - 4 and context.listed:
+        return clause.start, Use(BARE, "value before")
+    return None
+
+
+def _standing(flags: list[int], clause: Clause) -> Place | None:
+    """
+    A state that is so from now on: "is live", "shows the new price now", "you will find it there now".
+    """
+    union = clause.union
+    start = next(
+        at for at in range(clause.start, clause.end) if flags[at] & (wc.GONE | wc.NOW | wc.NO_LONGER | wc.FIND)
+    )
+    if union & wc.FIND and union & wc.NOW:
+        return start, Use(BEING, "to be found now")
+    if clause.rest & (wc.SELF | wc.SELF_HAVE) or union & (wc.FIND | wc.PROGRESS):
+        return None
+    if (
+        union & wc.GONE
+        and (flags[start] | flags[max(start - 1, 0)]) & (wc.BE | wc.ADVERB | wc.NOW)
+        and clause.rest & wc.BE
+    ):
+        return start, Use(BEING, "state")
+    if union & wc.GONE and not clause.rest & wc.VERB and clause.end - clause.start < _SHORT:
+        return start, Use(BARE, "state")
+    if union & (wc.NOW | wc.NO_LONGER) and clause.rest & _PREDICATE and not union & wc.OTHER:
+        return start, Use(BEING, "state from now on")
+    return None
+
+
+def _split(lexicon: Lexicon, tokens: list[str], flags: list[int], clause: Clause) -> Place | None:
+    """
+    "I switch the lamp off": said in the present while it is done.
+    """
+    if clause.union & (wc.NEG | wc.MODAL | wc.THEN | wc.CONDITION) or not clause.union & wc.SELF:
+        return None
+    for at in range(clause.start, clause.end):
+        if flags[at] & wc.SPLIT and tokens[clause.end - 1] in lexicon.split_verbs[tokens[at]]:
+            return at, Use(BARE, "doing it")
+    return None

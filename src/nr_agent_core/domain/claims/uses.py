@@ -1,0 +1,188 @@
+"""
+How a form is used, as a strength from 1 to 4 (0: it claims nothing).
+
+4 first person perfect or past; 3 passive perfect; 2 "is" or "was" with the form; 1 an ellipsis, a state, a label, a
+mark. Two shapes of language: where the auxiliary stands directly before the form (adjacent), and where it stands
+anywhere in the clause (frame).
+"""
+
+from typing import Final, NamedTuple
+
+from nr_agent_core.domain.claims import word_class as wc
+from nr_agent_core.domain.claims.clauses import Clause
+
+FIRST_PERSON: Final = 4
+PASSIVE: Final = 3
+BEING: Final = 2
+BARE: Final = 1
+
+_BETWEEN: Final = wc.ADVERB | wc.NOW | wc.STANDING | wc.NEG | wc.GENERIC | wc.THEN | wc.DOUBT
+_NAME_END: Final = (
+    wc.CUT | wc.CONJUNCTION | wc.PREPOSITION | wc.ADVERB | wc.NOW | wc.VERB | wc.BY | wc.DETERMINER | wc.PRONOUN
+)
+_OBJECT: Final = wc.DETERMINER | wc.PRONOUN | wc.SELF | wc.OTHER
+
+
+class Use(NamedTuple):
+    """
+    How one form is used.
+    """
+
+    strength: int
+    why: str
+    past: bool = False
+    """Told in a past tense: a date beside it makes it a report."""
+
+    negated: bool = False
+
+
+NO_USE: Final = Use(0, "")
+
+
+class Carry:
+    """
+    What the clauses before hand on within one part of a sentence.
+
+    Attributes:
+        use: of the last form judged there, if any.
+
+        self_subject: whether the speaker is the subject so far.
+
+        union: classes of the clause before.
+    """
+
+    __slots__ = ("self_subject", "union", "use")
+
+    def __init__(self) -> None:
+        self.use: Use | None = None
+        self.self_subject = False
+        self.union = 0
+
+
+def adjacent(flags: list[int], clause: Clause, index: int, carry: Carry) -> Use:
+    """
+    The use of the form at *index* where its auxiliary must stand directly before it.
+    """
+    at, negated = _back(flags, clause.start, index - 1)
+    before = flags[at] if at >= clause.start else 0
+    if before & wc.BEEN:
+        return _perfect_passive(flags, clause, at, negated)
+    if before & (wc.MODAL | wc.HAD | wc.INFINITIVE):
+        return NO_USE
+    if before & (wc.HAVE | wc.SELF_HAVE):
+        return _perfect(flags, clause, at, carry, negated)
+    if before & wc.BE:
+        return Use(BEING, "is done", negated=negated)
+    if before & wc.WAS:
+        return Use(BEING, "was done", past=True, negated=negated)
+    if before & wc.PASSIVE:
+        return Use(PASSIVE, "got done", negated=negated)
+    if before & wc.PROGRESS:
+        return Use(BARE, "being done", negated=negated)
+    if before & wc.SELF:
+        return Use(FIRST_PERSON, "I did", past=True, negated=negated)
+    if before & (wc.GETS | wc.DID | wc.OTHER | wc.FINITE):
+        return NO_USE
+    if before & wc.CONJUNCTION or at < clause.start:
+        return _joined(flags, clause, index, carry, negated)
+    return _alone_or_elided(flags, clause, index, negated)
+
+
+def frame(flags: list[int], clause: Clause, index: int, carry: Carry) -> Use:
+    """
+    The use of the form at *index* where its auxiliary may stand anywhere in the clause.
+    """
+    union = clause.rest
+    negated = bool(union & wc.NEG)
+    if union & (wc.MODAL | wc.HAD):
+        return NO_USE
+    if union & wc.PASSIVE:
+        return Use(PASSIVE, "was done", past=True, negated=negated)
+    if union & (wc.HAVE | wc.SELF_HAVE):
+        mine = union & (wc.SELF_HAVE | wc.SELF) or (carry.self_subject and not union & wc.OTHER)
+        return Use(FIRST_PERSON, "I have done", negated=negated) if mine else NO_USE
+    if union & wc.BE:
+        return Use(PASSIVE if union & wc.BEEN else BEING, "is done", negated=negated)
+    if union & wc.WAS or union & wc.PROGRESS:
+        return NO_USE
+    if union & (wc.FINITE | wc.STATE_VERB):
+        return NO_USE
+    if carry.use is not None and not clause.contrasted:
+        return carry.use._replace(negated=carry.use.negated or negated)
+    if carry.union & (wc.MODAL | wc.HAD | wc.HAVE) and not clause.hard:
+        return NO_USE
+    return _bare(flags, clause, index, negated)
+
+
+def _back(flags: list[int], start: int, at: int) -> tuple[int, bool]:
+    """
+    The first word to the left that is no adverb, and whether a negator was passed.
+    """
+    negated = False
+    while at >= start and flags[at] & _BETWEEN and not flags[at] & (wc.AUXILIARY | wc.BEEN | wc.SELF):
+        negated = negated or bool(flags[at] & wc.NEG)
+        at -= 1
+    return at, negated or (at >= start and bool(flags[at] & wc.NEG))
+
+
+def _perfect_passive(flags: list[int], clause: Clause, at: int, negated: bool) -> Use:
+    at, passed = _back(flags, clause.start, at - 1)
+    before = flags[at] if at >= clause.start else 0
+    if before & wc.HAVE and not before & wc.MODAL:
+        if at > clause.start and flags[_back(flags, clause.start, at - 1)[0]] & wc.MODAL:
+            return NO_USE
+        return Use(PASSIVE, "has been done", negated=negated or passed)
+    if before & (wc.HAD | wc.MODAL):
+        return NO_USE
+    return Use(BARE, "been done", negated=negated or passed)
+
+
+def _perfect(flags: list[int], clause: Clause, at: int, carry: Carry, negated: bool) -> Use:
+    """
+    "have" with the form: the speaker's own, or somebody else's.
+    """
+    if flags[at] & (wc.SELF | wc.SELF_HAVE):
+        return Use(FIRST_PERSON, "I have done", negated=negated)
+    at, passed = _back(flags, clause.start, at - 1)
+    before = flags[at] if at >= clause.start else 0
+    if before & wc.MODAL:
+        return NO_USE
+    if before & wc.SELF or ((before & wc.CONJUNCTION or at < clause.start) and carry.self_subject):
+        return Use(FIRST_PERSON, "I have done", negated=negated or passed)
+    return NO_USE
+
+
+def _joined(flags: list[int], clause: Clause, index: int, carry: Carry, negated: bool) -> Use:
+    """
+    A form that begins its clause or follows "and": it shares what governs the form before it, if there is one.
+    """
+    if carry.use is not None and not clause.contrasted:
+        return carry.use._replace(negated=carry.use.negated or negated)
+    union = carry.union | clause.rest
+    if union & (wc.MODAL | wc.HAD) and not clause.hard:
+        return NO_USE
+    if carry.self_subject:
+        return Use(FIRST_PERSON, "I did", past=True, negated=negated)
+    return _alone_or_elided(flags, clause, index, negated)
+
+
+def _alone_or_elided(flags: list[int], clause: Clause, index: int, negated: bool) -> Use:
+    """
+    A bare form where subject and object tell an ellipsis from somebody else's past.
+    """
+    return NO_USE if clause.rest & wc.OTHER else _bare(flags, clause, index, negated)
+
+
+def _bare(flags: list[int], clause: Clause, index: int, negated: bool) -> Use:
+    """
+    A form without auxiliary: an ellipsis, unless it is an attribute, somebody else's past or governed by another verb.
+    """
+    if clause.bracketed or clause.rest & (wc.VERB | wc.GETS):
+        return NO_USE
+    before = flags[index - 1] if index > clause.start else 0
+    after = flags[index + 1] if index + 1 < clause.end else wc.COMMA
+    if before & (wc.DETERMINER | wc.QUANTITY | wc.PREPOSITION) and not after & _NAME_END:
+        return NO_USE
+    if index > clause.start and after & _OBJECT and not before & (wc.ADVERB | wc.NOW | wc.CONJUNCTION):
+        return NO_USE
+    return Use(BARE, "bare form", negated=negated)

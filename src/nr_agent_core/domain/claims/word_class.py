@@ -1,0 +1,109 @@
+"""
+What a word can be to the rules: one bit a class, so that a sentence is judged by masks.
+
+The data file of a language lists words and phrases under the lower-case names of these classes. The
+engine knows classes only; which words they hold is data.
+"""
+
+from typing import Final
+
+# forms that can claim
+PARTICIPLE: Final = 1 << 0  # of a verb that writes
+WORLD: Final = 1 << 1  # ... of what happens in the world: claims in the first person only
+STATIVE: Final = 1 << 2  # ... that names a state after "is"
+READS: Final = 1 << 3  # ... that claims nothing when its object is something looked at
+ALONE: Final = 1 << 4  # done: claims with nothing beside it
+PAST: Final = 1 << 5  # past tense that is no participle: claims after "I"
+BASE: Final = 1 << 6  # infinitive: claims after an emphatic "did"
+DOING: Final = 1 << 7  # announces and does in one: "turning off ..."
+GONE: Final = 1 << 8  # strong state: live, gone, in place
+SWITCHED: Final = 1 << 9  # weak state: on, off, visible; claims beside a word of NOW
+STATE_VERB: Final = 1 << 10  # shows, lies, runs: claims beside a word of NOW
+SPLIT: Final = 1 << 11  # first person present of a verb with a separable particle
+
+# verbs around them
+SELF: Final = 1 << 12
+HAVE: Final = 1 << 13
+SELF_HAVE: Final = 1 << 14  # first person by its form alone
+HAD: Final = 1 << 15
+BE: Final = 1 << 16
+WAS: Final = 1 << 17
+BEEN: Final = 1 << 18
+PASSIVE: Final = 1 << 19  # past passive by its form alone
+MODAL: Final = 1 << 20  # modal, future, infinitive mark: what follows has not happened
+DID: Final = 1 << 21
+FINITE: Final = 1 << 22  # any other finite verb
+PROGRESS: Final = 1 << 23  # being done right now
+
+# what governs a clause
+NEG: Final = 1 << 24
+CONDITION: Final = 1 << 25
+SUBORDINATE: Final = 1 << 26
+MATRIX: Final = 1 << 27  # takes a clause as its object: true, sure, think
+CONJUNCTION: Final = 1 << 28
+CONTRAST: Final = 1 << 29
+ADVERB: Final = 1 << 30
+NOW: Final = 1 << 31
+STANDING: Final = 1 << 32  # already, currently, since: a state, not a change
+DATED: Final = 1 << 33  # yesterday, last week
+DATE: Final = 1 << 34  # a weekday, a month
+REPORT: Final = 1 << 35
+DOUBT: Final = 1 << 36
+OTHER: Final = 1 << 37  # somebody else
+BY: Final = 1 << 38
+BY_SELF: Final = 1 << 39
+PLAN: Final = 1 << 40
+INSTRUCTION: Final = 1 << 41
+QUESTION: Final = 1 << 42
+GO_AHEAD: Final = 1 << 43
+GENERIC: Final = 1 << 44  # always, usually, automatically
+
+# small words
+DETERMINER: Final = 1 << 45
+PREPOSITION: Final = 1 << 46
+QUANTITY: Final = 1 << 47  # a number or a word for one
+LOOKED_AT: Final = 1 << 48  # objects of READS
+FUNCTION: Final = 1 << 49  # shows that a sentence is in this language
+FILLER: Final = 1 << 50  # may stand beside ALONE: "all done here, thanks"
+PARTICLE: Final = 1 << 51  # closes a SPLIT verb
+STATUS: Final = 1 << 52  # column or label whose values are states
+BEFORE: Final = 1 << 53  # "was" of "25 (was 10)"
+PRONOUN: Final = 1 << 54
+CORRELATE: Final = 1 << 55  # second half of "neither ... nor" where it is no negator alone
+
+LABEL: Final = 1 << 65  # claims as the label of a line: "NEW: ..."
+SINCE: Final = 1 << 66  # before a date: since then
+ON_DATE: Final = 1 << 67  # before a date: on that day
+THEN: Final = 1 << 68  # the step after: no change of this turn
+NO_LONGER: Final = 1 << 69  # a state that ended
+PASS_ON: Final = 1 << 70  # begins a clause that is the object of another: that, whether
+BY_NO_ONE: Final = 1 << 71  # after BY: not an actor (by mistake, by 5 %)
+PLEASE: Final = 1 << 72
+INFINITIVE: Final = 1 << 75  # mark of an infinitive: to
+GETS: Final = 1 << 73  # present passive by its form alone: gets
+FIND: Final = 1 << 74  # you will find it under ...
+
+# punctuation and shape; no data lists these
+COMMA: Final = 1 << 56
+BREAK: Final = 1 << 57  # semicolon, dash
+COLON: Final = 1 << 58
+OPEN: Final = 1 << 59
+CLOSE: Final = 1 << 60
+MARK: Final = 1 << 61  # a check mark
+ARROW: Final = 1 << 62
+QUOTED: Final = 1 << 63  # a quoted name or inline code
+PHRASE: Final = 1 << 64  # may begin a listed phrase
+
+CLAIMING: Final = PARTICIPLE | ALONE | PAST | DOING | GONE | NOW | SPLIT | DID | LABEL | NO_LONGER | FIND
+"""What a sentence needs one of to be looked at."""
+
+AUXILIARY: Final = HAVE | SELF_HAVE | HAD | BE | WAS | PASSIVE | MODAL | DID
+VERB: Final = AUXILIARY | FINITE | STATE_VERB
+CUT: Final = COMMA | BREAK | COLON | OPEN | CLOSE
+
+BY_NAME: Final[dict[str, int]] = {
+    name.lower(): bit
+    for name, bit in list(globals().items())
+    if name.isupper() and isinstance(bit, int) and bit.bit_count() == 1
+}
+"""The classes a data file may list, by the names it uses."""
