@@ -12,8 +12,8 @@ import attrs
 
 from nr_agent_core.domain.model_dialogue import ModelAnswer, ModelCall, ModelRequest
 
-Said: TypeAlias = "str | ModelAnswer | BaseException"
-Scripted: TypeAlias = "Said | Callable[[ModelRequest], Said]"
+Said: TypeAlias = str | ModelAnswer | BaseException
+Scripted: TypeAlias = Said | Callable[[ModelRequest], Said]
 
 
 class ScriptUsedUpError(AssertionError):

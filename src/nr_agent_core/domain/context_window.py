@@ -1,0 +1,68 @@
+"""
+How much fits into a model's context window, estimated from bytes alone (R11).
+
+No tokenizer is asked: an estimate is the same for every model and costs nothing. It is taken once
+per text; the estimates of stored messages are stored with them.
+"""
+
+from collections.abc import Sequence
+
+UNKNOWN_WINDOW = 32_768
+"""Tokens of a window that nobody knows."""
+
+MESSAGE_TOKENS = 8
+"""What a message costs beyond its text."""
+
+CALL_TOKENS = 12
+"""What a call costs beyond its name and arguments."""
+
+
+def estimate(text: str, dense: bool = False) -> int:  # noqa: FBT001, FBT002 - the two ways of one measure
+    """
+    How many tokens *text* is taken for: its UTF-8 bytes by 3.5, or by 2.5 when dense, rounded up (R11).
+
+    >>> estimate("a" * 35), estimate("a" * 35, dense=True)
+    (10, 14)
+
+    Args:
+        text: what the model reads, without what a message or call costs beyond it.
+        dense: JSON, code and other text with many signs.
+    """
+    size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+    return (2 * size + 4) // 5 if dense else (2 * size + 6) // 7
+
+
+def budget(window: int | None, output_limit: int | None = None) -> int:
+    """
+    How many tokens a question may have (R11). It may be 0 or less: then nothing fits.
+
+    Args:
+        window: tokens of the model's window; None when unknown.
+        output_limit: the most tokens of an answer; None when unknown, then 2 % of the window, at
+            least 1,000, are kept free.
+    """
+    size = UNKNOWN_WINDOW if window is None else window
+    reserve = max(1000, -(-size * 2 // 100)) if output_limit is None else output_limit
+    return size - reserve - -(-size * 3 // 100)
+
+
+def fit(older: Sequence[int], floor: int, limit: int) -> int | None:
+    """
+    How many of the *older* turns, from the oldest on, have to be left out (R11).
+
+    Args:
+        older: tokens of each whole turn before the newest one, oldest first.
+        floor: tokens of what is never left out: the head and the newest turn.
+        limit: the tokens there are.
+
+    Returns:
+        A number from 0 to all of them, the smallest that fits; None when the floor alone does not.
+    """
+    if floor > limit:
+        return None
+    total = floor + sum(older)
+    left_out = 0
+    while total > limit:
+        total -= older[left_out]
+        left_out += 1
+    return left_out
