@@ -9,7 +9,8 @@ import attrs
 
 from nr_agent_core.domain.conversation import NewMessage
 from nr_agent_core.domain.run import Run
-from nr_agent_core.domain.run_events import RunEvent
+from nr_agent_core.domain.run_events import RunCancelled, RunEvent, RunFailed
+from nr_agent_core.domain.run_status import RunReason
 from nr_agent_core.ports.conversation_store import ConversationStore
 from nr_agent_core.ports.run_store import RunStore
 
@@ -50,11 +51,13 @@ class AppendEvents:
 @attrs.frozen
 class LetGo:
     """
-    End an unsettled run that cannot be read: ``cancelled``/``superseded`` behind its row's
-    sequence, without a fold. A settled run, or none, is left as it is (C5).
+    End an unsettled run that cannot be read: *event* behind its row's sequence, without a fold.
+
+    A settled run, or none, is left as it is (C5, O2).
     """
 
     run_id: str
+    event: RunCancelled | RunFailed = RunCancelled(RunReason.SUPERSEDED)
 
 
 Change: TypeAlias = OpenConversation | AddMessages | AppendEvents | LetGo

@@ -1,0 +1,193 @@
+"""
+The chat: what a host calls about conversations.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from nr_agent_core.chat.replies import Replies
+from nr_agent_core.chat.results import ConversationView, SendOutcome, Sent
+from nr_agent_core.chat.sending import Sending
+from nr_agent_core.chat.view import Views
+from nr_agent_core.domain.approvals import Card, Decision, decision as decision_of
+from nr_agent_core.domain.continue_phrases import ContinuePhraseRouter
+from nr_agent_core.domain.errors import DecisionRefusedError, InvalidValueError
+from nr_agent_core.domain.notices import ReplyCode
+from nr_agent_core.domain.reader import Reader
+from nr_agent_core.domain.run import Run
+from nr_agent_core.domain.run_events import DecisionPlace
+from nr_agent_core.domain.run_status import RunStatus
+from nr_agent_core.ports.access_policy import Action
+from nr_agent_core.ports.unit_of_work import OpenConversation
+from nr_agent_core.runtime import Runtime, UpkeepReport
+from nr_agent_core.runtime.segments import MESSAGE_LIMIT
+
+
+class Chat:
+    """
+    One application's embedded chat: it states what its runs did, not what they said.
+
+    Args:
+        message_limit: the longest message, in UTF-8 bytes.
+        links: what the targets ``providers`` and ``tasks`` map to, for administrators (F2).
+        phrases: which messages are "go on" and the like (C1).
+        parts: the parts of :class:`~nr_agent_core.runtime.wiring.Wiring`: ``store``, ``model`` or
+            ``configuration``, ``tools``, ``access``, ``bus``, ``translator`` and so on.
+
+    Raises:
+        InvalidValueError, ToolDeclarationError: the parts do not fit together.
+    """
+
+    def __init__(
+        self,
+        *,
+        message_limit: int = MESSAGE_LIMIT,
+        links: Mapping[str, str] | None = None,
+        phrases: ContinuePhraseRouter | None = None,
+        **parts: Any,
+    ) -> None:
+        if parts.get("store") is None:
+            raise InvalidValueError("the store of a chat", None, "a store; only a Runtime works without one")
+        if isinstance(message_limit, bool) or not isinstance(message_limit, int) or message_limit < 1:
+            raise InvalidValueError("the message limit", message_limit, "bytes from 1")
+        self.runtime = Runtime(**parts)
+        self._limit = message_limit
+        self._replies = Replies(self.runtime.wiring.translator)
+        self._sending = Sending(self.runtime, phrases or ContinuePhraseRouter(), self._replies)
+        self._views = Views(self.runtime, self._replies, dict(links or {}))
+
+    def open(self, reader: Reader) -> str:
+        """
+        A new, empty conversation of *reader*; its id.
+
+        :meth:`send` without a conversation opens one too, with a commit less.
+        """
+        conversation = self.runtime.wiring.ids.conversation_id()
+        self.runtime.segments.store.commit((OpenConversation(conversation, _checked(reader).id),))
+        return conversation
+
+    def send(self, text: str, reader: Reader, *, conversation: str | None = None) -> Sent:
+        """
+        Take a message and drive its run to its answer, its pause, or its failure.
+
+        While an approval waits, "go on" and the like are held: nothing is stored (C2). No text is
+        ever consent (P6).
+
+        Args:
+            text: the message, not blank, within the message limit.
+            reader: who sends it.
+            conversation: where; None opens one of *reader*'s in the message's own transaction.
+
+        Returns:
+            What became of it, with a sentence for this reader unless it was accepted.
+
+        Raises:
+            MessageRejectedError: blank, too long, or no text. Nothing was stored.
+            NotFoundError: no such conversation, or not this reader's to see.
+            AccessDeniedError: this reader may see it and not send to it. Nothing was stored.
+            StoreError: the store cannot be used; the run, if there is one, is left to its lease.
+        """
+        return self._sending.send(self.runtime.segments.message_text(text, self._limit), _checked(reader), conversation)
+
+    def retry(self, conversation: str, reader: Reader) -> Sent:
+        """
+        Run again on the message whose run failed or was cancelled, if it wrote nothing (F5).
+
+        Raises:
+            NotFoundError, AccessDeniedError: see :meth:`send`.
+        """
+        return self._sending.retry(conversation, _checked(reader))
+
+    def decide(self, conversation: str, decision: Decision | str, *, card: Card | str, by: Reader) -> Sent:
+        """
+        Decide on the waiting round IN the conversation's chat, on what the card shows (A1).
+
+        An inbox or any other place calls :meth:`Runtime.decide` instead, so that the conversation
+        can be told.
+
+        Args:
+            conversation: whose waiting run is decided.
+            decision: ``approve`` or ``deny``, of the round as a whole.
+            card: the card that was seen, or its digest.
+            by: who decides.
+
+        Returns:
+            ``accepted`` with the run's status, or ``refused`` with the code that says what is so now.
+
+        Raises:
+            NotFoundError: no such conversation, or not yours to see.
+            ToolMissingError: this process does not know a waiting tool. The run waits on.
+        """
+        choice, by = decision_of(decision), _checked(by)
+        row = self._sending.row(conversation, by, Action.SEE, Action.DECIDE)
+        last = row.last_run
+        if last is None:
+            return self._replies.sent(SendOutcome.REFUSED, row.id, None, ReplyCode.STALE_DECISION, by)
+        # A digest alone is held against the conversation's last run.
+        run_id, digest = (card.run_id, card.digest) if isinstance(card, Card) else (last.id, card)
+        try:
+            end = self.runtime.decisions.decide(run_id, choice, digest=digest, by=by, where=DecisionPlace.CHAT)
+        except DecisionRefusedError as refused:
+            now = self.runtime.segments.store.run_row(run_id)
+            code = refused.code if isinstance(refused.code, ReplyCode) else ReplyCode.STALE_DECISION
+            return self._replies.sent(SendOutcome.REFUSED, row.id, now, code, by)
+        run = end if isinstance(end, Run) else end.run
+        assert run.status is not None
+        return self._replies.accepted(row.id, run.id, run.status)
+
+    def cancel(self, conversation: str, by: Reader) -> Sent:
+        """
+        End the conversation's unsettled run (R9).
+
+        Returns:
+            ``accepted`` with code ``runCancelled``, or ``refused`` without a code: there was nothing to end.
+
+        Raises:
+            NotFoundError: no such conversation, or not yours to see.
+            AccessDeniedError: *by* may see it, not cancel it. Nothing happened.
+        """
+        row = self._sending.row(conversation, _checked(by), Action.CANCEL)
+        if row.last_run is None or row.last_run.status.settled:
+            return Sent(SendOutcome.REFUSED, row.id)
+        run = self.runtime.segments.cancel(row.last_run.id, by.id, outside=False)
+        now = self.runtime.segments.store.run_row(run.id)
+        if now is None or now.status is not RunStatus.CANCELLED:
+            # It ended by itself first.
+            return Sent(SendOutcome.REFUSED, row.id, run.id, run.status)
+        return self._replies.sent(SendOutcome.ACCEPTED, row.id, now, ReplyCode.RUN_CANCELLED, by)
+
+    def view(
+        self, conversation: str, reader: Reader, *, before: int | None = None, limit: int = 50
+    ) -> ConversationView:
+        """
+        The conversation rendered for one reader: messages, labels, error, card, status (O3).
+
+        Args:
+            conversation: which.
+            reader: who looks, and in which language.
+            before: only messages below this position.
+            limit: the most messages.
+
+        Raises:
+            NotFoundError: no such conversation, or not this reader's to see.
+        """
+        row = self._sending.row(conversation, _checked(reader), Action.SEE)
+        return self._views.view(row, reader, before=before, limit=limit)
+
+    def upkeep(self, *, limit: int = 100) -> UpkeepReport:
+        """
+        Recover, expire and fail what is due (O2).
+        """
+        return self.runtime.upkeep(limit=limit)
+
+    def close(self, *, wait: float = 0.0) -> int:
+        """
+        See :meth:`Runtime.close`.
+        """
+        return self.runtime.close(wait=wait)
+
+
+def _checked(reader: object) -> Reader:
+    if not isinstance(reader, Reader):
+        raise InvalidValueError("a reader", reader, "a Reader")
+    return reader

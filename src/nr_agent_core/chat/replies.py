@@ -1,0 +1,36 @@
+"""
+Codes turned into answers for one reader, in that reader's language (P2).
+"""
+
+from nr_agent_core.chat.results import SendOutcome, Sent
+from nr_agent_core.domain.notices import Notice, ReplyCode
+from nr_agent_core.domain.reader import Reader
+from nr_agent_core.domain.run_status import RunStatus
+from nr_agent_core.domain.texts import notice_label, reply_sentence
+from nr_agent_core.ports.run_store import RunRow
+from nr_agent_core.ports.translator import Translator
+
+
+class Replies:
+    """
+    Renders what a call to the chat answers.
+    """
+
+    def __init__(self, translator: Translator | None) -> None:
+        self._translator = translator
+
+    def accepted(self, conversation: str, run_id: str, status: RunStatus) -> Sent:
+        """A run took the message."""
+        return Sent(SendOutcome.ACCEPTED, conversation, run_id, status)
+
+    def sent(
+        self, outcome: SendOutcome, conversation: str, last: RunRow | None, code: ReplyCode, reader: Reader
+    ) -> Sent:
+        """A call answered by *code*, about the conversation's *last* run."""
+        sentence = reply_sentence(code, reader.language, translator=self._translator)
+        run_id, status = (None, None) if last is None else (last.id, last.status)
+        return Sent(outcome, conversation, run_id, status, code, sentence)
+
+    def notice_label(self, notice: Notice, reader: Reader) -> str:
+        """The label of *notice* for *reader*."""
+        return notice_label(notice, reader.language, translator=self._translator)

@@ -1,0 +1,73 @@
+"""
+A conversation rendered for one reader, per request (O3, P2).
+"""
+
+from nr_agent_core.chat.replies import Replies
+from nr_agent_core.chat.results import ConversationView, ErrorView, MessageView, NoticeView
+from nr_agent_core.domain.conversation import Message, conversation_status
+from nr_agent_core.domain.approvals import Card
+from nr_agent_core.domain.errors import InvalidValueError, NotFoundError, RunUnreadableError, StoredFormError
+from nr_agent_core.domain.failures import FailureCode, link_target
+from nr_agent_core.domain.notices import Notice, NoticeCode
+from nr_agent_core.domain.reader import Reader
+from nr_agent_core.domain.run_status import RunStatus
+from nr_agent_core.domain.texts import failure_sentence
+from nr_agent_core.ports.conversation_store import ConversationRow
+from nr_agent_core.ports.run_store import RunRow
+from nr_agent_core.runtime import Runtime
+
+
+class Views:
+    """
+    Renders conversations.
+    """
+
+    def __init__(self, runtime: Runtime, replies: Replies, links: dict[str, str]) -> None:
+        self._runtime, self._replies, self._links = runtime, replies, links
+        self._translator = runtime.wiring.translator
+
+    def view(self, row: ConversationRow, reader: Reader, *, before: int | None, limit: int) -> ConversationView:
+        """See :meth:`Chat.view`."""
+        if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
+            raise InvalidValueError("the limit of a view", limit, "a number of messages from 1")
+        card = self._card(row.last_run, reader)
+        last = None if row.last_run is None else self._runtime.segments.store.run_row(row.last_run.id)
+        messages = self._runtime.segments.store.messages(row.id, before=before, limit=limit)
+        return ConversationView(
+            row.id,
+            conversation_status(None if last is None else last.status),
+            tuple(self._message(message, reader) for message in messages),
+            self._error(last, reader),
+            card,
+            bool(messages) and messages[0].position > 0,
+        )
+
+    def _card(self, last: RunRow | None, reader: Reader) -> Card | None:
+        if last is None or last.status is not RunStatus.WAITING_FOR_APPROVAL:
+            return None
+        segments = self._runtime.segments
+        try:
+            run = segments.settle_expired(segments.load(last.id))
+        except (NotFoundError, RunUnreadableError, StoredFormError):
+            return None
+        return self._runtime.cards.card(run, reader)
+
+    def _message(self, message: Message, reader: Reader) -> MessageView:
+        notices = tuple(self._notice(message, notice, reader) for notice in message.notices)
+        return MessageView(message.position, message.role, message.text, message.at, message.run_id, notices)
+
+    def _notice(self, message: Message, notice: Notice, reader: Reader) -> NoticeView:
+        if notice.code is NoticeCode.WRITE_OUTCOME_UNKNOWN and message.run_id is not None:
+            notice = self._runtime.outcomes.as_known_now(notice, message.run_id)
+        return NoticeView(notice.code, self._replies.notice_label(notice, reader), notice)
+
+    def _error(self, last: RunRow | None, reader: Reader) -> ErrorView | None:
+        """F2: an administrator gets the stored text and a link; everybody else a sentence."""
+        if last is None or last.status is not RunStatus.FAILED:
+            return None
+        code = last.code or FailureCode.INTERNAL
+        sentence = failure_sentence(code, reader.language, translator=self._translator)
+        if not self._runtime.wiring.access.is_administrator(reader.id):
+            return ErrorView(code, sentence)
+        target = link_target(code)
+        return ErrorView(code, last.error or sentence, self._links.get(target) if target else None)

@@ -1,0 +1,179 @@
+"""
+What a host calls about runs.
+
+For a chat window use :class:`~nr_agent_core.chat.Chat` on top of it: a decision or a cancel taken
+*here* counts as taken outside the conversation's chat (E2, C4).
+"""
+
+from typing import Any
+
+import attrs
+
+from nr_agent_core.domain.approvals import Decision, decision as decision_of
+from nr_agent_core.domain.errors import InvalidValueError
+from nr_agent_core.domain.provenance import StoredWrite
+from nr_agent_core.domain.reader import Reader
+from nr_agent_core.domain.run_events import DecisionPlace
+from nr_agent_core.ports.access_policy import Action
+from nr_agent_core.ports.run_store import StoredEvent
+from nr_agent_core.runtime.cards import Cards
+from nr_agent_core.runtime.decisions import Decisions
+from nr_agent_core.runtime.recovery import Recovery
+from nr_agent_core.runtime.results import InboxItem, RunResult, UpkeepReport, run_result
+from nr_agent_core.runtime.segments import Segments
+from nr_agent_core.runtime.wiring import Wiring
+
+
+class Runtime:
+    """
+    Starts runs, takes decisions, cancels, reads and recovers, over one store.
+
+    Takes the keyword arguments of :class:`~nr_agent_core.runtime.wiring.Wiring`, or a *wiring*
+    that another facade made.
+
+    >>> from nr_agent_core.testing import ScriptedModel
+    >>> Runtime(store=None, model=ScriptedModel("Hello.")).start("Hi", "anna").answer
+    'Hello.'
+    """
+
+    def __init__(self, *, wiring: Wiring | None = None, **parts: Any) -> None:
+        if wiring is not None and parts:
+            raise InvalidValueError("the parts of a runtime", sorted(parts), "a wiring, or parts, not both")
+        self.wiring = Wiring(**parts) if wiring is None else wiring
+        self.segments = Segments(self.wiring)
+        self.decisions, self.recovery = Decisions(self.segments), Recovery(self.segments)
+        self.cards = Cards(self.wiring)
+
+    def start(self, text: str, owner: str | Reader, *, instructions: str = "") -> RunResult:
+        """
+        Run once on *text* for *owner*, outside any conversation.
+
+        Args:
+            text: the user's message, not blank.
+            owner: whose run it is; tools act under this identity.
+            instructions: the owner's own instructions, placed last and fenced (M3).
+
+        Returns:
+            Where the run stands; the answer is returned here and not kept.
+
+        Raises:
+            MessageRejectedError: the text is blank. Nothing was stored.
+            LostRaceError: somebody cancelled the run meanwhile; :meth:`status` says what is so.
+        """
+        reader = _reader(owner)
+        if instructions:
+            reader = attrs.evolve(reader, instructions=instructions)
+        run_id = self.wiring.ids.run_id()
+        return run_result(self.segments.start(run_id, reader, text=self.segments.message_text(text)))
+
+    def decide(self, run_id: str, decision: Decision | str, *, digest: str, by: Reader | str) -> RunResult:
+        """
+        Decide on a waiting run from OUTSIDE its conversation's chat: an inbox, a script, a mail.
+
+        A chat window must call :meth:`Chat.decide` instead; otherwise its conversation is told
+        that the run was decided elsewhere (C4).
+
+        Args:
+            run_id: the run; knowing it authorises nothing.
+            decision: ``approve`` or ``deny``.
+            digest: the digest of the card that the decider saw.
+            by: who decides.
+
+        Raises:
+            DecisionRefusedError: with the code that says what is so now; nothing was executed (A1).
+            NotFoundError: no such run, or not yours to see.
+            ToolMissingError: this process does not know a waiting tool. The run waits on.
+        """
+        choice, by = decision_of(decision), _reader(by)
+        place = DecisionPlace.OUTSIDE
+        return run_result(self.decisions.decide(run_id, choice, digest=digest, by=by, where=place))
+
+    def cancel(self, run_id: str, by: Reader | str) -> RunResult:
+        """
+        End an unsettled run from outside; a settled one is left as it is (R9).
+
+        A tool in flight is not interrupted; its outcome is recorded late.
+
+        Raises:
+            NotFoundError: no such run, or not yours to see.
+            AccessDeniedError: *by* may see it, not cancel it. Nothing happened.
+        """
+        return run_result(self.segments.cancel(run_id, _reader(by).id, outside=True))
+
+    def status(self, run_id: str, actor: Reader | str) -> RunResult:
+        """
+        Where the run stands now.
+
+        Raises:
+            NotFoundError: no such run, or not *actor*'s to see.
+            RunUnreadableError, StoredFormError: its stream cannot be read (E5).
+        """
+        return run_result(self.segments.load_for(run_id, _reader(actor).id, Action.SEE))
+
+    def events(self, run_id: str, actor: Reader | str, *, after: int = -1) -> tuple[StoredEvent, ...]:
+        """
+        The run's stored events with a number above *after*, in order.
+
+        Raises:
+            NotFoundError: no such run, or not *actor*'s to see. Never an empty stream (E5).
+            RunUnreadableError, StoredFormError: the stream cannot be read.
+        """
+        self.segments.load_for(run_id, _reader(actor).id, Action.SEE)
+        return self.segments.store.events(run_id, after=after)
+
+    def inbox(self, actor: Reader | str, *, limit: int = 50) -> tuple[InboxItem, ...]:
+        """
+        What waits for a decision that *actor* may take, oldest first, with the previews *actor* may read (A5).
+        """
+        reader, found = _reader(actor), []
+        for row in self.segments.store.waiting_runs(limit=limit):
+            subject = self.segments.subject_of(row)
+            if not self.wiring.access.may(reader.id, Action.DECIDE, subject):
+                continue
+            run = self.segments.settle_expired(self.segments.load(row.id))
+            card = self.cards.card(run, reader)
+            if card is not None:
+                found.append(InboxItem(row.id, row.conversation, row.owner, card))
+        return tuple(found)
+
+    def recover(self, run_id: str) -> RunResult:
+        """
+        Drive a run on whose process is gone; callable from any process (R7, R8).
+
+        Raises:
+            LeaseHeldError: somebody drives it still. Nothing was stored.
+            StaleAppendError: somebody else took it over first.
+        """
+        return run_result(self.recovery.recover(run_id))
+
+    def upkeep(self, *, limit: int = 100) -> UpkeepReport:
+        """
+        Recover what is due, expire what has expired, and fail what cannot be recovered (O2).
+        """
+        return self.recovery.upkeep(limit=limit)
+
+    def writes(self, *, after: int = 0, limit: int = 1000) -> tuple[StoredWrite, ...]:
+        """
+        The durable feed of writes behind position *after*, in commit order; never blocks (W4).
+
+        A call of the host, for no reader. Drop repeats on (correlation id, reference, kind) (W3).
+        """
+        return self.segments.store.writes(after=after, limit=limit)
+
+    def close(self, *, wait: float = 0.0) -> int:
+        """
+        Try for *wait* seconds to store late outcomes, then let go of the store.
+
+        Returns:
+            How many late outcomes could not be stored.
+        """
+        left = self.wiring.late.close(wait)
+        if self.wiring.store is not None:
+            self.wiring.store.close()
+        return left
+
+
+def _reader(value: Reader | str) -> Reader:
+    return value if isinstance(value, Reader) else Reader(value)
+
+

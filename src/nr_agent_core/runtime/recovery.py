@@ -1,0 +1,96 @@
+"""
+Runs whose process is gone: taken over by an append once their lease has expired (R7, R8, O2).
+"""
+
+import logging
+
+import attrs
+
+from nr_agent_core.domain.errors import LostRaceError, RunUnreadableError, StoredFormError
+from nr_agent_core.domain.failures import FailureCode
+from nr_agent_core.domain.run import Run
+from nr_agent_core.domain.run_events import Claimed, ClaimReason, RunEvent, RunFailed
+from nr_agent_core.domain.run_status import RunReason, RunStatus
+from nr_agent_core.domain.sanitiser import sanitised_chain
+from nr_agent_core.ports.run_store import RunRow
+from nr_agent_core.runtime.results import UpkeepReport
+from nr_agent_core.runtime.segments import Segments
+from nr_agent_core.steps import SegmentEnd
+
+_log = logging.getLogger("nr_agent_core")
+
+MOST_ATTEMPTS = 3
+QUEUED_GRACE = 300.0
+
+
+class Recovery:
+    """
+    Takes over what nobody drives any more.
+    """
+
+    def __init__(self, segments: Segments) -> None:
+        self._segments, self._wiring = segments, segments.wiring
+
+    def recover(self, run_id: str, *, outside: bool = False) -> SegmentEnd | Run:
+        """
+        Drive the run on if nobody does; a waiting or settled one is left as it is.
+
+        Raises:
+            LeaseHeldError: another process still drives it, or its time has not come. Nothing was stored.
+            StaleAppendError: somebody else took it over first. Nothing was stored.
+            RunUnreadableError, StoredFormError: the stream cannot be read. Nothing was stored.
+        """
+        run = self._segments.settle_expired(self._segments.load(run_id))
+        if run.status not in (RunStatus.RUNNING, RunStatus.QUEUED):
+            return run
+        why = self._why(run)
+        claimed = Claimed(self._wiring.ids.segment_token(), why, outside)
+        if run.attempts >= MOST_ATTEMPTS and why is ClaimReason.RECOVERY:
+            return self._give_up(run, claimed)
+        configuration = self._wiring.resolver.resolve(run.conversation, run.owner)
+        if configuration is None or configuration.model is None:
+            failed = RunFailed(RunReason.NOT_CONFIGURED, FailureCode.CHAT_NOT_CONFIGURED, outside=outside)
+            return self._segments.settle(run, (claimed, failed))
+        on_worker = run.status is RunStatus.QUEUED
+        return self._segments.perform(run, (claimed,), configuration, on_worker=on_worker)
+
+    def upkeep(self, *, limit: int = 100) -> UpkeepReport:
+        """
+        Look after every run that is due; what cannot be recovered ends failed, code ``interrupted`` (O2).
+        """
+        report = UpkeepReport()
+        store = self._segments.store
+        for row in store.due_runs(queued_grace=QUEUED_GRACE, limit=limit):
+            report = self._look_after(row, report)
+        return report
+
+    def _look_after(self, row: RunRow, report: UpkeepReport) -> UpkeepReport:
+        try:
+            run = self._segments.load(row.id)
+            if run.status is RunStatus.WAITING_FOR_APPROVAL:
+                settled = self._segments.settle_expired(run)
+                return attrs.evolve(report, expired=(*report.expired, row.id)) if settled.settled else report
+            end = self.recover(row.id, outside=True)
+        except LostRaceError:
+            return attrs.evolve(report, left=(*report.left, row.id))
+        except (RunUnreadableError, StoredFormError) as error:
+            _log.error("run %s cannot be recovered: %s", row.id, error)
+            self._segments.end_unreadable(row)
+            return attrs.evolve(report, failed=(*report.failed, row.id))
+        except Exception as error:
+            _log.error("run %s was not recovered: %s", row.id, sanitised_chain(error))
+            return attrs.evolve(report, left=(*report.left, row.id))
+        run = end if isinstance(end, Run) else end.run
+        if run.code is FailureCode.INTERRUPTED:
+            return attrs.evolve(report, failed=(*report.failed, row.id))
+        return attrs.evolve(report, recovered=(*report.recovered, row.id))
+
+    def _why(self, run: Run) -> ClaimReason:
+        if run.status is RunStatus.RUNNING:
+            return ClaimReason.RECOVERY
+        return ClaimReason.RETRY if run.retries else ClaimReason.WORKER
+
+    def _give_up(self, run: Run, claimed: Claimed) -> Run:
+        failed = RunFailed(RunReason.RETRIES_EXHAUSTED, FailureCode.INTERRUPTED, outside=claimed.outside)
+        opening: tuple[RunEvent, ...] = (claimed, failed)
+        return self._segments.settle(run, opening)

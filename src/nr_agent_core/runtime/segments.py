@@ -1,0 +1,302 @@
+"""
+Opening segments: everything one needs is asked now, then it is driven to where it ends.
+"""
+
+import logging
+
+from nr_agent_core.domain.context_window import budget
+from nr_agent_core.domain.errors import (
+    AccessDeniedError,
+    IllegalMoveError,
+    InvalidValueError,
+    LostRaceError,
+    MessageRejectedError,
+    NotFoundError,
+    RunUnreadableError,
+)
+from nr_agent_core.domain.failures import FailureCode
+from nr_agent_core.domain.gate import Gate
+from nr_agent_core.domain.bounding import well_formed
+from nr_agent_core.domain.notices import Notice
+from nr_agent_core.domain.reader import Reader
+from nr_agent_core.domain.run import Run, fold
+from nr_agent_core.domain.run_events import RunCancelled, RunEvent, RunFailed, Started
+from nr_agent_core.domain.run_status import RunReason, RunStatus
+from nr_agent_core.domain.sanitiser import failure_text, sanitised_chain
+from nr_agent_core.domain.unavailable_tools import UnavailableTool
+from nr_agent_core.domain.verdict import ended_notices, verdict
+from nr_agent_core.driver import Performer, drive
+from nr_agent_core.ports.access_policy import Action, Subject
+from nr_agent_core.ports.configuration_resolver import Configuration
+from nr_agent_core.ports.run_store import RunRow
+from nr_agent_core.ports.unit_of_work import AddMessages, AppendEvents, Change, LetGo, UnitOfWork
+from nr_agent_core.runtime.briefings import Briefings
+from nr_agent_core.runtime.wiring import Wiring
+from nr_agent_core.steps import Segment, SegmentEnd, Setting, assistant_message
+
+_log = logging.getLogger("nr_agent_core")
+
+MESSAGE_LIMIT = 100_000
+DEFAULT_ROUNDS = 5
+
+
+class Segments:
+    """
+    Loads runs, opens their segments, and settles those that need no segment.
+    """
+
+    def __init__(self, wiring: Wiring) -> None:
+        self.wiring = wiring
+        self._briefings = Briefings(wiring)
+
+    @property
+    def store(self) -> UnitOfWork:
+        """
+        The store.
+
+        Raises:
+            InvalidValueError: this runtime has none (R12).
+        """
+        if self.wiring.store is None:
+            raise InvalidValueError("the store of this runtime", None, "a store, for what outlives a call")
+        return self.wiring.store
+
+    # -- reading ------------------------------------------------------------------------------
+
+    def load(self, run_id: str) -> Run:
+        """
+        The run folded from its stored stream.
+
+        Raises:
+            NotFoundError: there is no such run.
+            RunUnreadableError, StoredFormError: its stream cannot be read (E5).
+        """
+        if not isinstance(run_id, str):
+            raise InvalidValueError("a run id", run_id, "a text")
+        if self.store.run_row(run_id) is None:
+            raise self.not_found(run_id)
+        try:
+            return fold(run_id, (stored.event for stored in self.store.events(run_id)))
+        except IllegalMoveError as error:
+            raise RunUnreadableError(run_id, str(error)) from error
+
+    def load_for(self, run_id: str, actor: str, action: Action) -> Run:
+        """
+        The run, if *actor* may do *action* to it.
+
+        Raises:
+            NotFoundError: no such run, or not *actor*'s to see (E5).
+            AccessDeniedError: *actor* may see it and not do this.
+        """
+        row = self.store.run_row(run_id) if isinstance(run_id, str) else None
+        if row is None:
+            raise self.not_found(run_id)
+        subject = self.subject_of(row)
+        if not self.wiring.access.may(actor, action, subject):
+            if action is Action.SEE or not self.wiring.access.may(actor, Action.SEE, subject):
+                raise self.not_found(run_id)
+            raise AccessDeniedError(actor, action.value, str(subject))
+        return self.load(run_id)
+
+    def subject_of(self, row: RunRow) -> Subject:
+        """What access is asked about."""
+        return Subject(row.owner, row.conversation, row.id)
+
+    def not_found(self, run_id: object) -> NotFoundError:
+        """The one answer for a run that is not there and one that is not yours."""
+        return NotFoundError("run", run_id if isinstance(run_id, str) else repr(run_id))
+
+    def message_text(self, text: object, limit: int = MESSAGE_LIMIT) -> str:
+        """
+        *text* as it may be stored.
+
+        Raises:
+            MessageRejectedError: it is no text, blank, or longer than *limit* UTF-8 bytes.
+        """
+        if not isinstance(text, str):
+            raise MessageRejectedError(f"it is a {type(text).__name__}, not a text")
+        text = well_formed(text)
+        if not text.strip():
+            raise MessageRejectedError("it is blank")
+        length = len(text.encode("utf-8"))
+        if length > limit:
+            raise MessageRejectedError(f"it is {length} bytes long; the limit is {limit}", length=length, limit=limit)
+        return text
+
+    # -- driving ------------------------------------------------------------------------------
+
+    def start(
+        self,
+        run_id: str,
+        reader: Reader,
+        *,
+        text: str,
+        conversation: str | None = None,
+        message: int | None = None,
+        opening_changes: tuple[Change, ...] = (),
+    ) -> SegmentEnd:
+        """
+        Start a run of *reader*; without a configuration it fails at once, in the same transaction (G0).
+
+        Args:
+            run_id: the new run's id.
+            reader: whose run it is.
+            text: the user's message. A conversation holds it; a bare run keeps it as content.
+            conversation: the conversation, or None for a bare run.
+            message: the position of the message in its conversation.
+            opening_changes: what is stored before ``started`` in its transaction.
+        """
+        run, configuration, failed = Run(run_id), None, None
+        try:
+            configuration = self.wiring.resolver.resolve(conversation, reader.id)
+        except Exception as error:
+            _log.error("no configuration could be resolved: %s", sanitised_chain(error))
+            failed = RunFailed(RunReason.INTERNAL, FailureCode.INTERNAL, failure_text(error))
+        started = Started(
+            reader.id,
+            DEFAULT_ROUNDS if configuration is None else configuration.max_rounds,
+            conversation,
+            message,
+            self.wiring.ids.segment_token(),
+            text=text if conversation is None else None,
+            instructions=(reader.instructions or None) if conversation is None else None,
+        )
+        if configuration is None or configuration.model is None:
+            failed = failed or RunFailed(RunReason.NOT_CONFIGURED, FailureCode.CHAT_NOT_CONFIGURED)
+            settled = self.settle(run, (started, failed), opening_changes)
+            return SegmentEnd(settled, None, ended_notices(settled))
+        return self.perform(
+            run, (started,), configuration, reader=reader, text=text, opening_changes=opening_changes
+        )
+
+    def perform(
+        self,
+        run: Run,
+        opening: tuple[RunEvent, ...],
+        configuration: Configuration,
+        *,
+        reader: Reader | None = None,
+        text: str | None = None,
+        on_worker: bool = False,
+        opening_changes: tuple[Change, ...] = (),
+    ) -> SegmentEnd:
+        """
+        Open a segment of *run* by *opening* and drive it to where it ends.
+
+        Raises:
+            LostRaceError: somebody else moved the run on; nothing more was stored.
+            StoreError: the store is gone; the run is left to its lease.
+        """
+        wiring, model = self.wiring, configuration.model
+        assert model is not None
+        first = opening[0]
+        owner = first.owner if isinstance(first, Started) else run.owner
+        administrator = wiring.access.is_administrator(owner)
+        stored = wiring.store is not None
+        gate = Gate(wiring.registry, configuration, administrator=administrator, stored=stored, zones=wiring.zones)
+        with wiring.late.driving(run.id) as late:
+            setting = Setting(
+                gate=gate,
+                briefing=self._briefings.briefing(
+                    run, first, configuration, gate, self._withheld(owner, gate, administrator),
+                    budget(model.context_window, model.output_limit),
+                    reader=reader if reader is not None and reader.id == owner else None, text=text,
+                ),
+                verdict=self._verdict,
+                now=wiring.now,
+                lease_margin=wiring.lease_margin,
+                approval_expiry=configuration.approval_expiry,
+                stored=stored,
+                on_worker=on_worker,
+                late=late.take,
+                opening_changes=opening_changes,
+            )  # fmt: skip
+            performer = Performer(
+                wiring.store,
+                model,
+                executor=wiring.executor,
+                bus=wiring.bus,
+                late=wiring.late,
+                around_tool=wiring.around_tool,
+            )
+            return drive(Segment(run, setting), opening, performer)
+
+    # -- settling without a segment -----------------------------------------------------------
+
+    def settle(self, run: Run, events: tuple[RunEvent, ...], before: tuple[Change, ...] = ()) -> Run:
+        """
+        Append *events*, the last of which settles the run, with the message that it leaves (F5).
+
+        Raises:
+            LostRaceError: the run moved on meanwhile. Nothing was stored.
+        """
+        changes, settled = self.settling(run, events)
+        if self.wiring.store is not None:
+            self.wiring.store.commit((*before, *changes))
+        return settled
+
+    def settling(self, run: Run, events: tuple[RunEvent, ...]) -> tuple[tuple[Change, ...], Run]:
+        """The changes that settle *run* by *events*, to be committed by the caller, and the run after them."""
+        settled = run
+        for event in events:
+            settled = settled.after(event)
+        append = AppendEvents(settled, run.sequence, events)
+        if settled.conversation is None:
+            return (append,), settled
+        message = assistant_message(run.id, "", ended_notices(settled))
+        return (append, AddMessages(settled.conversation, (message,))), settled
+
+    def settle_expired(self, run: Run) -> Run:
+        """*run*, ended ``cancelled``/``approval_expired`` if its approval has expired (A4)."""
+        request = run.request
+        if request is None or request.expires_at is None or request.expires_at > self.wiring.now():
+            return run
+        try:
+            return self.settle(run, (RunCancelled(RunReason.APPROVAL_EXPIRED, outside=True),))
+        except LostRaceError:
+            return self.load(run.id)
+
+    def cancel(self, run_id: str, by: str, *, outside: bool) -> Run:
+        """Cancel until it lands or the run has settled (R9)."""
+        while True:
+            run = self.load_for(run_id, by, Action.CANCEL)
+            if run.settled:
+                return run
+            try:
+                return self.settle(run, (RunCancelled(RunReason.CANCELLED, by, outside),))
+            except LostRaceError:
+                continue
+
+    def end_unreadable(self, row: RunRow) -> None:
+        """End a run whose stream cannot be read: failed, ``internal``, code ``interrupted`` (O2)."""
+        event = RunFailed(RunReason.INTERNAL, FailureCode.INTERRUPTED, outside=True)
+        changes: tuple[Change, ...] = (LetGo(row.id, event),)
+        if row.conversation is not None:
+            ended = Run(row.id, RunStatus.FAILED, reason=event.reason, code=event.code, outside=True)
+            message = assistant_message(row.id, "", ended_notices(ended))
+            changes = (*changes, AddMessages(row.conversation, (message,)))
+        self.store.commit(changes)
+
+    # -- what a segment works with ------------------------------------------------------------
+
+    def _withheld(self, owner: str, gate: Gate, administrator: bool) -> tuple[UnavailableTool, ...]:
+        """G3: a missing resolver, or one that fails, lists nothing; the chat works on."""
+        resolver = self.wiring.unavailable_tools
+        if resolver is None:
+            return ()
+        try:
+            return tuple(resolver.unavailable(owner, gate, owner_is_administrator=administrator))
+        except Exception as error:
+            _log.error("the withheld tools could not be resolved: %s", sanitised_chain(error))
+            return ()
+
+    def _verdict(self, text: str, run: Run) -> tuple[Notice, ...]:
+        return verdict(text, run, self._claims_change)
+
+    def _claims_change(self, text: str) -> bool:
+        try:
+            return self.wiring.detector.claims_change(text)
+        except Exception as error:
+            # A detector that raises costs the notice, never the answer (V2).
+            _log.error("the claim detector failed: %s", sanitised_chain(error))
+            return False

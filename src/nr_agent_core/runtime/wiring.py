@@ -1,0 +1,123 @@
+"""
+The parts of one application, checked once at the start: no globals, no locator.
+"""
+
+import logging
+from collections.abc import Callable, Iterable
+
+from nr_agent_core.defaults.access import RoleAccess
+from nr_agent_core.defaults.clock import SystemClock
+from nr_agent_core.defaults.fixed_configuration import FixedConfiguration
+from nr_agent_core.defaults.id_source import RandomIds
+from nr_agent_core.defaults.silent_bus import SilentBus
+from nr_agent_core.defaults.tool_executor import ThreadToolExecutor
+from nr_agent_core.domain.claims import ClaimDetector
+from nr_agent_core.domain.errors import InvalidValueError
+from nr_agent_core.domain.tools import DeclaresTool, Tool, ToolRegistry
+from nr_agent_core.domain.trust_zones import TrustZones
+from nr_agent_core.domain.unavailable_tools import GateUnavailableTools
+from nr_agent_core.driver import LateOutcomes
+from nr_agent_core.driver.performer import AroundTool
+from nr_agent_core.ports.access_policy import AccessPolicy
+from nr_agent_core.ports.clock import Clock
+from nr_agent_core.ports.configuration_resolver import Configuration, ConfigurationResolver
+from nr_agent_core.ports.event_bus import EventBus
+from nr_agent_core.ports.id_source import IdSource
+from nr_agent_core.ports.model_provider import ModelProvider
+from nr_agent_core.ports.tool_executor import ToolExecutor
+from nr_agent_core.ports.translator import Translator
+from nr_agent_core.ports.unavailable_tools_resolver import UnavailableToolsResolver
+from nr_agent_core.ports.unit_of_work import UnitOfWork
+from nr_agent_core.steps import MODEL_DEADLINE
+
+_log = logging.getLogger("nr_agent_core")
+
+LEASE_MARGIN = 60.0
+_GATE = GateUnavailableTools()
+
+
+class Wiring:
+    """
+    What one application gave and what defaults filled in.
+
+    Args:
+        store: where runs and conversations are kept; None keeps runs in memory only (R12).
+        model: short for ``configuration=Configuration(model=model)``; exactly one of the two is given.
+        configuration: a fixed configuration, or a resolver that is asked per segment (G0).
+        tools: all tools of the host.
+        access: who may do what (O4); by default nobody may decide.
+        bus: hears of writes; by default nobody does.
+        executor: where tools run; by default threads.
+        ids: where new ids come from.
+        clock: the time of runs without a store; a store brings its own.
+        zones: the host's trust zones (G2).
+        detector: finds claims of changes in answers (V2).
+        unavailable_tools: which withheld tools the model hears of (G3), by default what the gate
+            refuses; None lists none.
+        translator: the host's own texts, asked before the shipped catalogues (V10).
+        lease_margin: seconds beyond a step's deadline until a run may be taken over; liveness only (R8).
+        around_tool: a context manager around each tool.
+
+    Raises:
+        InvalidValueError: not exactly one of *model* and *configuration*, or a margin below 0.
+        DuplicateToolError, ToolDeclarationError: the tools cannot be registered.
+    """
+
+    def __init__(
+        self,
+        *,
+        store: UnitOfWork | None,
+        model: ModelProvider | None = None,
+        configuration: Configuration | ConfigurationResolver | None = None,
+        tools: Iterable[Tool | DeclaresTool] = (),
+        access: AccessPolicy | None = None,
+        bus: EventBus | None = None,
+        executor: ToolExecutor | None = None,
+        ids: IdSource | None = None,
+        clock: Clock | None = None,
+        zones: TrustZones | None = None,
+        detector: ClaimDetector | None = None,
+        unavailable_tools: UnavailableToolsResolver | None = _GATE,
+        translator: Translator | None = None,
+        lease_margin: float = LEASE_MARGIN,
+        around_tool: AroundTool | None = None,
+    ) -> None:
+        self.store = store
+        self.resolver = _resolver(model, configuration)
+        self.registry = ToolRegistry(tools)
+        self.access: AccessPolicy = RoleAccess() if access is None else access
+        self.bus: EventBus = SilentBus() if bus is None else bus
+        self.executor: ToolExecutor = ThreadToolExecutor() if executor is None else executor
+        self.ids: IdSource = RandomIds() if ids is None else ids
+        self.now: Callable[[], float] = (SystemClock() if clock is None else clock).now if store is None else store.now
+        self.zones = zones
+        self.detector = ClaimDetector() if detector is None else detector
+        self.unavailable_tools = unavailable_tools
+        if isinstance(lease_margin, bool) or not lease_margin >= 0:
+            raise InvalidValueError("the lease margin", lease_margin, "seconds from 0")
+        self.translator = translator
+        self.lease_margin = float(lease_margin)
+        self.around_tool = around_tool
+        longest = max((tool.deadline for tool in self.registry.values()), default=MODEL_DEADLINE)
+        self.late = LateOutcomes(store, patience=max(longest, MODEL_DEADLINE) + self.lease_margin)
+        if getattr(self.access, "nobody_decides", False):
+            _log.warning("nobody may decide on approvals: name administrators or deciders, or owner_decides=True")
+
+    @property
+    def admin_tools(self) -> frozenset[str]:
+        """The names of tools that ask for an administrator."""
+        return frozenset(name for name, tool in self.registry.items() if tool.admin_only)
+
+
+def _resolver(
+    model: ModelProvider | None, configuration: Configuration | ConfigurationResolver | None
+) -> ConfigurationResolver:
+    if (model is None) == (configuration is None):
+        raise InvalidValueError("the wiring of model and configuration", (model, configuration), "exactly one of the two")
+    if isinstance(configuration, Configuration):
+        return FixedConfiguration(configuration)
+    if configuration is not None:
+        return configuration
+    return FixedConfiguration(Configuration(model=model))
+
+

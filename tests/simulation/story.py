@@ -1,0 +1,162 @@
+"""
+One story told with deaths: a message, two calls in one round, an approval, an answer.
+
+Whoever lives next looks at the store and goes on from there, as any process would: it sends, decides
+or recovers. Afterwards the host's log of executions, the announcements, the feed and the stream
+are compared.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from nr_agent_core import Chat, Reader, RoleAccess, Tool, ToolContext, ToolEffect, ToolResult, WriteKind
+from nr_agent_core.adapters.blinker_event_bus import BlinkerEventBus
+from nr_agent_core.domain.provenance import AiRecordWritten
+from nr_agent_core.domain.run import Run, fold
+from nr_agent_core.domain.run_events import ToolFinished
+from nr_agent_core.domain.run_status import RunStatus
+from nr_agent_core.domain.tools import Reconciliation
+from nr_agent_core.ports.unit_of_work import OpenConversation, UnitOfWork
+from nr_agent_core.testing.crashing import CrashingBus, CrashingModel, CrashingStore, CrashPlan, WorkerDied, crashing_tool
+from nr_agent_core.testing.manual_clock import ManualClock
+from nr_agent_core.testing.scripted_model import ScriptedModel, call, calls
+
+ANNA = Reader("anna")
+CONVERSATION = "c1"
+CALLS = 2
+LIVES = 60
+
+
+@attrs.define
+class Told:
+    """
+    How a story ended, and what happened outside meanwhile.
+    """
+
+    run: Run
+    stream: tuple[Any, ...]
+    plan: CrashPlan
+    executed: list[str]
+    announced: list[AiRecordWritten]
+    feed: list[AiRecordWritten]
+    messages: int
+    notices: list[str]
+    content_left: bool
+    stored_when_announced: list[bool]
+
+
+@attrs.define
+class Host:
+    """
+    The outside world: it survives every death.
+    """
+
+    store: UnitOfWork
+    clock: ManualClock
+    effect: ToolEffect
+    plan: CrashPlan
+    reconciles: object = None
+    executed: list[str] = attrs.field(factory=list)
+    announced: list[AiRecordWritten] = attrs.field(factory=list)
+    stored_when_announced: list[bool] = attrs.field(factory=list)
+
+    def chat(self) -> Chat:
+        """A new process: nothing of an earlier one is in it but the store."""
+        bus = BlinkerEventBus()
+        bus.subscribe(self._heard)
+        return Chat(
+            store=CrashingStore(self.store, self.plan),
+            model=CrashingModel(ScriptedModel(otherwise=_model), self.plan),
+            tools=[crashing_tool(self._tool(), self.plan)],
+            access=RoleAccess(owner_decides=True),
+            bus=CrashingBus(bus, self.plan),
+        )
+
+    def _heard(self, event: AiRecordWritten) -> None:
+        self.announced.append(event)
+        self.stored_when_announced.append(event in [stored.written for stored in self.store.writes(after=0, limit=99)])
+
+    def _tool(self) -> Tool:
+        return Tool(
+            name="create_page",
+            description="Create a page.",
+            parameters={"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]},
+            effect=self.effect,
+            execute=self._execute,
+            reconcile=self._reconcile if self.reconciles is not None else None,
+        )
+
+    def _execute(self, arguments: Mapping[str, Any], context: ToolContext) -> ToolResult:
+        self.executed.append(context.key)
+        result = ToolResult.text("done")
+        if not self.effect.writes:
+            return result
+        return result.with_write_target(("pages", arguments["n"] + 1), WriteKind.CREATED)
+
+    def _reconcile(self, key: str, context: ToolContext) -> object:
+        if self.reconciles is not True:
+            return self.reconciles
+        if key not in self.executed:
+            return Reconciliation.NEVER_HAPPENED
+        uid = 1 + int(context.call_id.rpartition(".")[2])
+        return ToolResult.text("found").with_write_target(("pages", uid), WriteKind.CREATED)
+
+
+def _model(request: Any) -> Any:
+    if request.messages[-1].role == "user":
+        return calls(*(call("create_page", n=n) for n in range(CALLS)))
+    return "All is finished."
+
+
+def tell(store: UnitOfWork, clock: ManualClock, effect: ToolEffect, plan: CrashPlan, reconciles: object = None) -> Told:
+    """
+    Tell the story once, with the deaths of *plan*, until its run is settled.
+    """
+    host = Host(store, clock, effect, plan, reconciles)
+    if store.conversation_row(CONVERSATION) is None:
+        store.commit((OpenConversation(CONVERSATION, ANNA.id),))
+    for _ in range(LIVES):
+        clock.advance(1000.0)
+        plan.restart()
+        try:
+            if _live(host.chat(), store):
+                break
+        except WorkerDied:
+            continue
+    row = store.conversation_row(CONVERSATION)
+    assert row is not None
+    assert row.last_run is not None, "the story never began"
+    stream = tuple(stored.event for stored in store.events(row.last_run.id))
+    messages = store.messages(CONVERSATION)
+    return Told(
+        fold(row.last_run.id, stream),
+        stream,
+        plan,
+        host.executed,
+        host.announced,
+        [stored.written for stored in store.writes(after=0, limit=99)],
+        len(messages),
+        [notice.code.value for message in messages for notice in message.notices],
+        any(event.text is not None for event in stream if isinstance(event, ToolFinished)),
+        host.stored_when_announced,
+    )
+
+
+def _live(chat: Chat, store: UnitOfWork) -> bool:
+    """One life: do whatever comes next; True when the run is settled."""
+    row = store.conversation_row(CONVERSATION)
+    assert row is not None
+    last = row.last_run
+    if last is None:
+        chat.send("go", ANNA, conversation=CONVERSATION)
+    elif last.status.settled:
+        return True
+    elif last.status is RunStatus.WAITING_FOR_APPROVAL:
+        card = chat.view(CONVERSATION, ANNA).card
+        assert card is not None
+        chat.decide(CONVERSATION, "approve", card=card, by=ANNA)
+    else:
+        chat.runtime.recover(last.id)
+    return False

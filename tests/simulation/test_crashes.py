@@ -1,0 +1,178 @@
+"""
+A worker dies before or after every thing it does outside, singly and in pairs, and no outcome changes.
+
+Random plans miss what enumeration finds; Hypothesis comes on top with longer plans.
+"""
+
+import itertools
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from nr_agent_core import ToolEffect
+from nr_agent_core.adapters.memory import MemoryStore
+from nr_agent_core.adapters.sqlite import SqliteStore
+from nr_agent_core.domain.run_status import RunReason, RunStatus
+from nr_agent_core.domain.write_evidence import Wrote
+from nr_agent_core.ports.unit_of_work import UnitOfWork
+from nr_agent_core.testing.crashing import CrashPlan, Death, Moment, Point, every_plan
+from nr_agent_core.testing.manual_clock import ManualClock
+from tests.simulation.story import CALLS, Told, tell
+
+READ, IDEMPOTENT, HARMFUL = ToolEffect.READ_ONLY, ToolEffect.IDEMPOTENT_WRITE, ToolEffect.NON_IDEMPOTENT_WRITE
+PAIRS_WITHIN = 8
+
+Stores = Callable[[ManualClock], UnitOfWork]
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def stores(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Stores]:
+    """A new empty store each time it is called."""
+    numbers, made = itertools.count(), []
+
+    def make(clock: ManualClock) -> UnitOfWork:
+        if request.param == "memory":
+            return MemoryStore(clock=clock)
+        store = SqliteStore(tmp_path / f"{next(numbers)}.db", synchronous="OFF", clock=clock)
+        made.append(store)
+        return store
+
+    yield make
+    for store in made:
+        store.close()
+
+
+def play(stores: Stores, effect: ToolEffect, *deaths: Death, reconciles: object = None) -> Told:
+    """The story with these deaths, in a world of its own, checked against every rule."""
+    clock = ManualClock(1_000_000.0)
+    store = stores(clock)
+    told = tell(store, clock, effect, CrashPlan(*deaths), reconciles)
+    check(told, effect, reconciles=reconciles)
+    store.close()
+    return told
+
+
+def check(told: Told, effect: ToolEffect, *, reconciles: object = None) -> None:
+    """What must hold however often and wherever the worker died."""
+    run = told.run
+    assert run.settled
+    assert told.messages == 2, "one question, one answer, never two"
+    assert not told.content_left, "content is forgotten when the run settles (E4)"
+    assert set(told.feed) <= set(told.announced), "each stored write was announced (W3)"
+    assert not any(told.stored_when_announced[: len(set(told.announced))]) or effect is IDEMPOTENT
+    assert len(told.feed) == len(set(told.feed))
+    assert "nothingSaved" not in told.notices
+    if effect is HARMFUL:
+        assert len(told.executed) == len(set(told.executed)), "a harmful write is executed at most once (P5)"
+        if reconciles is None:
+            check_harmful(told)
+    else:
+        assert run.status is RunStatus.COMPLETED
+        assert len(set(told.executed)) == CALLS, "a repeat has the same key"
+        assert len(told.feed) == (CALLS if effect.writes else 0)
+
+
+def check_harmful(told: Told) -> None:
+    """A harmful write ends known, or unknown and said aloud."""
+    run = told.run
+    if run.reason is RunReason.WRITE_OUTCOME_UNKNOWN:
+        assert run.status is RunStatus.FAILED
+        assert run.evidence.open_calls
+        assert "writeOutcomeUnknown" in told.notices
+        assert len(told.executed) - len(told.feed) in (0, 1)
+        if told.feed:
+            assert "savedBeforeEnd" in told.notices
+        else:
+            assert run.evidence.wrote is Wrote.CANNOT_TELL
+    else:
+        assert run.status is RunStatus.COMPLETED
+        assert len(told.executed) == len(told.feed) == CALLS
+        assert run.evidence.wrote is Wrote.YES
+        assert told.notices == []
+
+
+@pytest.mark.parametrize("effect", list(ToolEffect), ids=lambda effect: effect.value)
+def test_deaths_singly_and_in_near_pairs_change_no_outcome(stores: Stores, effect: ToolEffect) -> None:
+    """(P5, R6, R7, W3) Every point, before and after, and every pair within eight points of each other."""
+    points = len(play(stores, effect).plan.passed)
+
+    for deaths in every_plan(points, pairs_within=PAIRS_WITHIN):
+        play(stores, effect, *deaths)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("effect", list(ToolEffect), ids=lambda effect: effect.value)
+def test_deaths_in_all_pairs_change_no_outcome(stores: Stores, effect: ToolEffect) -> None:
+    """(P5, R6, R7, W3) The same with every pair, however far apart."""
+    points = len(play(stores, effect).plan.passed)
+
+    for deaths in every_plan(points, pairs_within=2 * points):
+        play(stores, effect, *deaths)
+
+
+def test_the_story_has_the_commits_that_the_order_promises(stores: Stores) -> None:
+    """n approved writes: two commits before the pause, n + 2 after it; each effect between its commits."""
+    passed = [point.value for point in play(stores, HARMFUL).plan.passed]
+
+    assert passed == [
+        "commit", "model", "commit",  # opening; question and pause
+        "commit", "tool", "announcement",  # decision with the first intent
+        "commit", "tool", "announcement",  # first outcome with the second intent
+        "commit", "model", "commit",  # second outcome at once; the answer
+    ]  # fmt: skip
+
+
+def test_only_deaths_between_intent_and_outcome_end_unknown(stores: Stores) -> None:
+    """(R7) Batching an outcome with what follows passes every safety test and fails this count."""
+    passed = play(stores, HARMFUL).plan.passed
+    tools = [number for number, point in enumerate(passed) if point is Point.TOOL]
+    window: set[Death] = set()
+    for tool in tools:
+        outcome = next(number for number in range(tool, len(passed)) if passed[number] is Point.COMMIT)
+        inside = itertools.product(range(tool, outcome), Moment)
+        window |= {Death(number, moment) for number, moment in inside}
+        window |= {Death(tool - 1, Moment.AFTER), Death(outcome, Moment.BEFORE)}
+
+    unknown = {
+        death
+        for (death,) in every_plan(len(passed))
+        if play(stores, HARMFUL, death).run.reason is RunReason.WRITE_OUTCOME_UNKNOWN
+    }
+
+    assert unknown == window
+
+
+def test_a_host_that_reconciles_leaves_nothing_unknown(stores: Stores) -> None:
+    """(R7) The host's word settles the call: what happened is announced and stored, what did not never will."""
+    points = len(play(stores, HARMFUL, reconciles=True).plan.passed)
+
+    for deaths in every_plan(points, pairs_within=3):
+        told = play(stores, HARMFUL, *deaths, reconciles=True)
+        assert told.run.status is RunStatus.COMPLETED
+        assert len(told.executed) == len(told.feed)
+        assert not told.run.evidence.open_calls
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(
+    effect=st.sampled_from(ToolEffect),
+    deaths=st.lists(st.builds(Death, st.integers(0, 30), st.sampled_from(Moment)), max_size=6, unique=True),
+)
+def test_any_deaths_keep_the_promises(effect: ToolEffect, deaths: list[Death]) -> None:
+    """(P5) However often a worker dies: at most once if harmful, and an end that tells the truth."""
+    clock = ManualClock(1_000_000.0)
+    told = tell(MemoryStore(clock=clock), clock, effect, CrashPlan(*deaths))
+
+    assert told.run.settled
+    assert told.messages == 2
+    assert set(told.feed) <= set(told.announced)
+    if effect is HARMFUL:
+        assert len(told.executed) == len(set(told.executed))
+        assert len(told.executed) - len(told.feed) in (0, 1)
+    if len(told.executed) > len(told.feed) and effect.writes:
+        assert told.run.evidence.open_calls or effect is IDEMPOTENT
+    if told.run.reason is RunReason.RETRIES_EXHAUSTED:
+        assert len(deaths) > 3
