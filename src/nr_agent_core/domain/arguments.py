@@ -75,8 +75,6 @@ def _refuse_constant(name: str) -> None:
 
 
 def _accepted(value: object, depth: int) -> Any:
-    if depth > MAX_DEPTH:
-        raise _RefusedError(f"it nests at most {MAX_DEPTH} deep")
     if value is None or isinstance(value, (bool, int)):
         return value
     if isinstance(value, str):
@@ -86,6 +84,8 @@ def _accepted(value: object, depth: int) -> Any:
         if not math.isfinite(value):
             raise _RefusedError("its numbers are finite")
         return value
+    if depth >= MAX_DEPTH:
+        raise _RefusedError(f"it nests at most {MAX_DEPTH} deep")
     if isinstance(value, Mapping):
         return {_text(key): _accepted(item, depth + 1) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
