@@ -273,6 +273,14 @@ def test_a_long_list_of_allowed_values_is_cut():
     assert text.endswith("18, 19 and 80 more")
 
 
+def _nested(depth):
+    """A list in a list, and so on."""
+    value = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
 # -- declarations ----------------------------------------------------------------------------------
 
 UNKNOWN = [
@@ -325,6 +333,7 @@ def test_a_keyword_that_is_not_checked_is_refused_everywhere(keyword, where):
         {"const": {1: "a"}},
         {"const": float("inf")},
         {"default": b"x"},
+        {"default": _nested(40)},
         {"items": []},
         {"items": [{}]},
         {"items": None},
@@ -358,7 +367,7 @@ def test_a_keyword_that_is_not_checked_is_refused_everywhere(keyword, where):
         None,
         [],
     ],
-    ids=str,
+    ids=lambda part: str(part)[:40],
 )
 def test_malformed_schemas_are_refused(part):
     """What means nothing is refused at start-up, not met in a run (T1)."""
@@ -404,6 +413,17 @@ def test_references_may_recurse_through_the_arguments():
     assert violation(TREE, {"tree": {"name": "root", "children": [leaf, {"name": 1, "children": []}]}}) == (
         "'tree.children[1].name' is 1; allowed is a text"
     )
+
+
+@pytest.mark.parametrize(
+    ("definition", "fits"), [(True, True), (False, False), ({"anyOf": [False, True]}, True)], ids=str
+)
+def test_a_definition_may_be_true_or_false(definition, fits):
+    """Everything, or nothing."""
+    schema = {**of(x={"$ref": "#/$defs/a"}), "$defs": {"a": definition}}
+    check_schema("tool", schema)
+
+    assert (violation(schema, {"x": 1}) is None) is fits
 
 
 def test_the_root_may_refer_to_itself():

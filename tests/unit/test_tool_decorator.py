@@ -166,7 +166,7 @@ def test_a_decorated_function_is_still_the_function():
 
     assert result.content == f"Team by anna at {Level.LOW!r}"
     assert create_page.__name__ == "create_page"
-    assert create_page.__doc__.startswith("Create a page")
+    assert create_page.__doc__ == create_page.function.__doc__
     assert list(inspect.signature(create_page).parameters) == ["page", "context", "level"]
     assert repr(create_page) == "<tool 'create_page'>"
     assert isinstance(create_page, DecoratedTool)
@@ -419,6 +419,15 @@ def test_a_default_makes_a_parameter_optional(annotation, default, shown):
     assert "required" not in schema
     assert {key: value for key, value in schema["properties"]["x"].items() if key == "default"} == shown
     assert decorated.tool.violation({}) is None
+
+
+def test_an_alias_stands_for_what_it_names():
+    """``type Uid = int`` of Python 3.12 is read like the type itself."""
+
+    class Alias:
+        __value__ = list[int]
+
+    assert read(Alias()).tool.parameters == read(list[int]).tool.parameters
 
 
 def test_annotations_may_name_what_is_local():
