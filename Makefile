@@ -15,7 +15,8 @@ SUPPORTED := 3.11 3.12 3.13
 COVERAGE_BAR   := 98
 COVERAGE_FLOOR ?= 0
 
-.PHONY: help demo test test-default test-others lint types contracts check docs simulate bench api constraints clean
+.PHONY: help demo test test-default test-others check contracts docs simulate bench api constraints clean
+.PHONY: lint lint-code lint-format lint-spelling lint-tests lint-project types types-mypy types-pyright
 .DELETE_ON_ERROR:
 
 help:
@@ -44,15 +45,30 @@ test-default: $(VENV)/.ok
 test-others: $(VENV)/.ok
 	@.ci/test-others $(BIN)/python $(SUPPORTED)
 
-lint: $(VENV)/.ok-lint
+# Each tool is a target of its own, so that `make --keep-going` names all that is red.
+lint: lint-code lint-format lint-spelling lint-tests lint-project
+
+lint-code: $(VENV)/.ok-lint
 	$(BIN)/ruff check .
+
+lint-format: $(VENV)/.ok-lint
 	$(BIN)/ruff format --check .
+
+lint-spelling: $(VENV)/.ok-lint
 	$(BIN)/codespell src tests docs README.md CHANGELOG.md changelog.d
+
+lint-tests: $(VENV)/.ok-lint
 	$(BIN)/interrogate --quiet tests
+
+lint-project: $(VENV)/.ok-lint
 	$(BIN)/validate-pyproject pyproject.toml
 
-types: $(VENV)/.ok-lint
+types: types-mypy types-pyright
+
+types-mypy: $(VENV)/.ok-lint
 	$(BIN)/mypy
+
+types-pyright: $(VENV)/.ok-lint
 	$(BIN)/pyright
 
 contracts: $(VENV)/.ok
