@@ -134,10 +134,13 @@ class MemoryStore:
         with self._lock:
             stored = self._state.runs.get(run_id)
             rows: tuple[StoredForm, ...] = stored.events if stored else ()
+            sequence = stored.row.sequence if stored else 0
         if stored is None:
             raise RunUnreadableError(run_id, "there is no such run")
-        if not rows or rows[0].kind.partition(".")[0] != Started.kind:
+        if not rows or rows[0].number != 0 or rows[0].kind.partition(".")[0] != Started.kind:
             raise RunUnreadableError(run_id, "its stream does not begin with 'started'")
+        if [row.number for row in rows] != list(range(sequence)):
+            raise RunUnreadableError(run_id, "an event of its stream is missing")
         return tuple(
             StoredEvent(row.number, codec.load(row.kind, row.facts, row.content), row.at)
             for row in rows

@@ -70,19 +70,14 @@ class RunScript:
         segment = None if queued else "segment-1"
         return self.append(Started(self._owner, 5, self._conversation, message, segment, text=text, instructions=None))
 
-    def propose(self, *, approval: bool = True) -> AppendEvents:
-        """The model asks for one call of a writing tool; with *approval* the run then waits."""
-        call = RecordedCall(0, TOOL, ToolEffect.NON_IDEMPOTENT_WRITE, _DIGEST, approval=approval)
-        answered = self._answered("", (call,), arguments=('{"title":"Team"}',))
-        if not approval:
-            return self.append(answered)
-        return self.append(answered, ApprovalRequested(self._round_digest(answered.round)))
+    def propose(self) -> AppendEvents:
+        """The model asks for one call of a writing tool that needs no approval."""
+        return self.append(self._proposed(approval=False))
 
     def request(self, *, expires_at: float | None = None) -> AppendEvents:
-        """The run waits for a decision on a proposed call, at most until *expires_at*."""
-        call = RecordedCall(0, TOOL, ToolEffect.NON_IDEMPOTENT_WRITE, _DIGEST, approval=True)
-        answered = self._answered("", (call,), arguments=('{"title":"Team"}',))
-        return self.append(answered, ApprovalRequested(self._round_digest(answered.round), expires_at))
+        """The model asks for one call that a person has to decide on, at most until *expires_at*."""
+        proposed = self._proposed(approval=True)
+        return self.append(proposed, ApprovalRequested(self._round_digest(proposed.round), expires_at))
 
     def decide(self, *, approved: bool = True, queued: bool = False) -> AppendEvents:
         """Somebody decides in the chat."""
@@ -128,6 +123,10 @@ class RunScript:
     def cancel(self, reason: RunReason = RunReason.CANCELLED) -> AppendEvents:
         """Somebody ends the run."""
         return self.append(RunCancelled(reason))
+
+    def _proposed(self, *, approval: bool) -> ModelAnswered:
+        call = RecordedCall(0, TOOL, ToolEffect.NON_IDEMPOTENT_WRITE, _DIGEST, approval=approval)
+        return self._answered("", (call,), arguments=('{"title":"Team"}',))
 
     def _answered(
         self, text: str, calls: tuple[RecordedCall, ...] = (), arguments: tuple[str, ...] = ()
