@@ -35,10 +35,9 @@ from nr_agent_core.domain.effects import (
 from nr_agent_core.domain.errors import FailureClass, IllegalMoveError
 from nr_agent_core.domain.failures import FailureCode, code_of
 from nr_agent_core.domain.gate import Gate
-from nr_agent_core.domain.look import argument_violation, look
+from nr_agent_core.domain.look import argument_violation, look, recorded_arguments
 from nr_agent_core.domain.model_dialogue import ModelAnswer, ModelCall, ModelRequest
 from nr_agent_core.domain.notices import Notice
-from nr_agent_core.domain.parameters import parse_arguments
 from nr_agent_core.domain.previews import CallPreview
 from nr_agent_core.domain.run import Round, Run
 from nr_agent_core.domain.run_events import (
@@ -374,8 +373,8 @@ class Segment:
         if refusal is not None:
             self._refuse(number, call, refusal)
             return
-        tool = self.setting.gate.registry[call.tool]
-        self._add(ToolStarted(number, call.index, call.tool, call.effect, self._key(number, call)))
+        tool, _, context = self._invocation(number, call)
+        self._add(ToolStarted(number, call.index, call.tool, call.effect, context.key))
         yield self._commit(tool.deadline)
 
     def _call_tool(self, number: int, call: RecordedCall) -> Generator[Order, Any, None]:
@@ -474,7 +473,7 @@ class Segment:
 
     def _invocation(self, number: int, call: RecordedCall) -> tuple[Tool, dict[str, Any], ToolContext]:
         tool = self.setting.gate.registry[call.tool]
-        arguments = parse_arguments(self._raw_arguments(call))
+        arguments = recorded_arguments(self.run, self._round, call)
         return tool, arguments, self._context(number, call, tool, self._key(number, call))
 
     def _context(self, number: int, call: RecordedCall, tool: Tool, key: str) -> ToolContext:

@@ -21,7 +21,7 @@ from nr_agent_core.domain.tools import Reconciliation
 from nr_agent_core.ports.unit_of_work import OpenConversation, UnitOfWork
 from nr_agent_core.testing.crashing import CrashingBus, CrashingModel, CrashingStore, CrashPlan, WorkerDied, crashing_tool
 from nr_agent_core.testing.manual_clock import ManualClock
-from nr_agent_core.testing.scripted_model import ScriptedModel, call, calls
+from nr_agent_core.testing.scripted_model import ScriptedModel, call, round_of
 
 ANNA = Reader("anna")
 CONVERSATION = "c1"
@@ -106,7 +106,7 @@ class Host:
 
 def _model(request: Any) -> Any:
     if request.messages[-1].role == "user":
-        return calls(*(call("create_page", n=n) for n in range(CALLS)))
+        return round_of(*(call("create_page", n=n) for n in range(CALLS)))
     return "All is finished."
 
 

@@ -5,15 +5,17 @@ What is refused here is refused for good. What is recorded here (effect, digest,
 person must approve) is what a card shows, a decision binds and a recovery reads.
 """
 
+from typing import Any
+
 import attrs
 
 from nr_agent_core.domain.bounding import well_formed
 from nr_agent_core.domain.canonical import call_digest
-from nr_agent_core.domain.errors import InvalidValueError
+from nr_agent_core.domain.errors import InvalidValueError, StoredFormError
 from nr_agent_core.domain.gate import Gate
 from nr_agent_core.domain.model_dialogue import ModelCall
 from nr_agent_core.domain.parameters import parse_arguments
-from nr_agent_core.domain.run import Run
+from nr_agent_core.domain.run import Round, Run
 from nr_agent_core.domain.run_events import NotExecuted, RecordedCall
 from nr_agent_core.domain.tool_result import ToolEffect
 
@@ -66,6 +68,26 @@ def declined_digests(run: Run) -> frozenset[str]:
     """
     denied = (at for at in run.rounds if at.decision is not None and not at.decision.approved)
     return frozenset(call.digest for at in denied for call in at.waiting_calls if call.approval)
+
+
+def recorded_arguments(run: Run, at: Round, call: RecordedCall) -> dict[str, Any]:
+    """
+    The stored arguments of *call*, held against the digest that was recorded with it (P7).
+
+    Raises:
+        StoredFormError: they are missing, damaged, or not those that were looked at and approved.
+    """
+    subject = f"arguments of call {at.answer.round}.{call.index} of run {run.id!r}"
+    raw = at.answer.arguments
+    if raw is None or call.index >= len(raw):
+        raise StoredFormError(subject, "they are missing")
+    try:
+        arguments = parse_arguments(raw[call.index])
+    except InvalidValueError as error:
+        raise StoredFormError(subject, str(error)) from error
+    if call_digest(call.tool, arguments) != call.digest:
+        raise StoredFormError(subject, "they are not those that were recorded")
+    return arguments
 
 
 def argument_violation(call: ModelCall, gate: Gate) -> str | None:

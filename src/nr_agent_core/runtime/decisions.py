@@ -4,6 +4,7 @@ Decisions: judged against what is so now, then one guarded append, then the stor
 
 from nr_agent_core.domain.approvals import Decider, Decision, Refusal, decider_refusal, state_refusal
 from nr_agent_core.domain.errors import DecisionRefusedError, LostRaceError, ToolMissingError
+from nr_agent_core.domain.look import recorded_arguments
 from nr_agent_core.domain.notices import ReplyCode
 from nr_agent_core.domain.reader import Reader
 from nr_agent_core.domain.run import Run
@@ -67,6 +68,7 @@ class Decisions:
         for call in run.rounds[-1].waiting_calls:
             if call.effect.writes and call.tool not in self._wiring.registry:
                 raise ToolMissingError(run.id, call.tool)
+            recorded_arguments(run, run.rounds[-1], call)
         return configuration
 
     def _refuse(self, run_id: str, refusal: Refusal | None) -> None:
