@@ -17,7 +17,7 @@ CALL_TOKENS = 12
 """What a call costs beyond its name and arguments."""
 
 
-def estimate(text: str, dense: bool = False) -> int:  # noqa: FBT001, FBT002 - the two ways of one measure
+def estimate(text: str, dense: bool = False) -> int:
     """
     How many tokens *text* is taken for: its UTF-8 bytes by 3.5, or by 2.5 when dense, rounded up (R11).
 

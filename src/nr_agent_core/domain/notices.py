@@ -66,7 +66,8 @@ class Notice:
     savedNonetheless          ``records`` or ``tools``
     unknownReference          ``references``
     writeOutcomeUnknown       ``tools`` and ``calls`` (``round.index``) of unknown outcome
-    savedBeforeEnd            ``records`` (``{"reference", "kind"}`` each)
+    savedBeforeEnd            ``records`` (``{"reference", "kind"}`` each); ``tools`` when released
+                              calls were carried out that named no record
     runFinishedOutside        ``status``, ``records``, ``tools`` of unknown outcome
     ========================  =====================================================================
     """

@@ -31,7 +31,9 @@ _NOT_EXECUTED = {
         "Nothing was executed."
     ),
     NotExecuted.INVALID_ARGUMENTS: "The arguments do not fit this tool. Nothing was executed.",
-    NotExecuted.DECLINED: "A person declined this round of calls. It was not executed; do not propose it again in this turn.",
+    NotExecuted.DECLINED: (
+        "A person declined this round of calls. It was not executed; do not propose it again in this turn."
+    ),
     NotExecuted.DECLINED_BEFORE: (
         "A person declined exactly this call before. It was not executed; do not propose it again in this turn."
     ),

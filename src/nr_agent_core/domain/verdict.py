@@ -54,9 +54,8 @@ def ended_notices(run: Run) -> tuple[Notice, ...]:
         InvalidValueError: the run is neither failed nor cancelled.
     """
     status, evidence = run.status, run.evidence
-    if status not in (RunStatus.FAILED, RunStatus.CANCELLED):
+    if status is None or status not in (RunStatus.FAILED, RunStatus.CANCELLED):
         raise InvalidValueError(f"the status of run {run.id!r}", status, "failed or cancelled")
-    assert status is not None
     ended: dict[str, JsonValue] = {
         "status": status.value,
         "reason": None if run.reason is None else run.reason.value,

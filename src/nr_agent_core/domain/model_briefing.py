@@ -1,0 +1,199 @@
+"""
+What the model is told: the system prompt, earlier turns with their notes, and the run's own dialogue (M1-M5).
+
+All of it is built per segment and question, and none of it is stored. What does not fit into the
+model's window is left out by whole turns, the oldest first; the head and the newest turn stay (R11).
+"""
+
+import itertools
+from collections.abc import Mapping, Sequence
+
+import attrs
+
+from nr_agent_core.domain.briefed_history import BriefedHistory, BriefingCache, RunFacts
+from nr_agent_core.domain.context_window import CALL_TOKENS, MESSAGE_TOKENS, estimate, fit
+from nr_agent_core.domain.conversation import Message
+from nr_agent_core.domain.model_dialogue import ModelCall, ModelMessage, ModelRequest, OfferedTool
+from nr_agent_core.domain.model_notes import KnownOutcome, known_outcomes, runs_of_unknown_outcome
+from nr_agent_core.domain.run import Round, Run
+from nr_agent_core.domain.run_events import RecordedCall, ToolFinished
+from nr_agent_core.domain.system_prompt import system_prompt
+from nr_agent_core.domain.tool_outcomes import late_text
+from nr_agent_core.domain.tool_result import RecordWrite
+
+__all__ = [
+    "BriefedRequest",
+    "Briefing",
+    "BriefingCache",
+    "KnownOutcome",
+    "declined_tools",
+    "known_outcomes",
+    "runs_of_unknown_outcome",
+    "system_prompt",
+]
+
+
+@attrs.frozen
+class BriefedRequest:
+    """
+    A question to the model: how many messages it holds, and how many older ones were left out.
+    """
+
+    request: ModelRequest
+    messages: int
+    left_out: int
+
+
+class Briefing:
+    """
+    Builds the questions of one segment.
+
+    Args:
+        system: the system prompt, see :func:`system_prompt`.
+
+        messages: earlier messages of the conversation, oldest first. The run's own user message
+            may be the last of them; it is told once.
+
+        text: what the user wrote and the run answers. A retried message is told again at the end (F5).
+
+        tokens: the budget of the question, see :func:`~nr_agent_core.domain.context_window.budget`.
+
+        position: where the run's user message stands in the conversation; None for a bare run.
+
+        tools: what the model is offered.
+
+        writes: by run, the records it wrote (M5).
+
+        declined: by run, the tools of denied calls that it went on without (M4), see :func:`declined_tools`.
+
+        outcomes: by run, what became of calls of unknown outcome (R7), see :func:`known_outcomes`.
+
+        cache: what earlier briefings of the same conversation made.
+    """
+
+    __slots__ = ("_cache", "_history", "_own", "_rounds", "_system", "_tokens", "_tools", "_user", "_user_tokens")
+
+    def __init__(
+        self,
+        system: str,
+        messages: Sequence[Message],
+        text: str,
+        *,
+        tokens: int,
+        position: int | None = None,
+        tools: tuple[OfferedTool, ...] = (),
+        writes: Mapping[str, tuple[RecordWrite, ...]] | None = None,
+        declined: Mapping[str, tuple[str, ...]] | None = None,
+        outcomes: Mapping[str, tuple[KnownOutcome, ...]] | None = None,
+        cache: BriefingCache | None = None,
+    ) -> None:
+        earlier = tuple(messages)
+        if earlier and position is not None and earlier[-1].position == position:
+            earlier = earlier[:-1]
+        self._cache = BriefingCache() if cache is None else cache
+        self._system, self._tools, self._tokens = system, tools, tokens
+        self._history: BriefedHistory = self._cache.history(earlier, RunFacts(writes, declined, outcomes))
+        self._user = ModelMessage("user", text)
+        self._user_tokens = estimate(text) + MESSAGE_TOKENS
+        self._rounds: list[tuple[Round, tuple[ModelMessage, ...], int]] = []
+
+    def request(self, run: Run, offer_tools: bool) -> BriefedRequest | None:
+        """
+        The next question of *run*, or None when even what is never left out is larger than the budget (R11).
+
+        Args:
+            run: the run, all calls of its last round carried out.
+            offer_tools: False for a closing round (R4).
+        """
+        own, own_tokens = self._dialogue(run)
+        tools = self._tools if offer_tools else ()
+        head = estimate(self._system) + MESSAGE_TOKENS
+        if tools:
+            head += self._cache.tool_tokens(tools)
+        start = self._start(head + self._user_tokens + own_tokens)
+        if start is None:
+            return None
+        history = self._history
+        messages = (*history.lines[start:], self._user, *own)
+        before = history.sources[0].position if history.sources else 0
+        return BriefedRequest(ModelRequest(self._system, messages, tools), len(messages), before + start)
+
+    def _start(self, floor: int) -> int | None:
+        """The index of the first message that fits; None when the floor does not."""
+        history, end = self._history, len(self._history.lines)
+        starts = history.turns
+        # What stands before the first user message is the rest of a turn that was cut, or a
+        # greeting at the very beginning of the conversation.
+        if history.sources and history.sources[0].position == 0 and starts[:1] != [0]:
+            starts = [0, *starts]
+        bounds = [*starts, end]
+        if floor + sum(history.tokens[bounds[0] :]) <= self._tokens:
+            return bounds[0]
+        costs = [sum(history.tokens[begin:until]) for begin, until in itertools.pairwise(bounds)]
+        left_out = fit(costs, floor, self._tokens)
+        return None if left_out is None else bounds[left_out]
+
+    def _dialogue(self, run: Run) -> tuple[list[ModelMessage], int]:
+        """The run's own rounds: what the model said and called, and what came of the calls."""
+        messages: list[ModelMessage] = []
+        tokens = 0
+        for number, at in enumerate(run.rounds):
+            if number >= len(self._rounds) or self._rounds[number][0] is not at:
+                del self._rounds[number:]
+                told = _round(at)
+                self._rounds.append((at, told, sum(map(_tokens, told))))
+            _, told, cost = self._rounds[number]
+            messages.extend(told)
+            tokens += cost
+        return messages, tokens
+
+
+def declined_tools(run: Run) -> tuple[str, ...]:
+    """
+    The tools of the calls that needed approval and that a person denied in *run*, each once (M4).
+    """
+    denied = (at for at in run.rounds if at.decision is not None and not at.decision.approved)
+    return tuple(dict.fromkeys(call.tool for at in denied for call in at.waiting_calls if call.approval))
+
+
+def _round(at: Round) -> tuple[ModelMessage, ...]:
+    """A blank round is not told: the question is asked again as it was (R4)."""
+    if at.blank:
+        return ()
+    answer, results = at.answer, {result.index: result for result in at.results}
+    ids = _ids(at)
+    calls = tuple(
+        ModelCall(call.tool, answer.arguments[call.index] if answer.arguments else "{}", ids[call.index])
+        for call in answer.calls
+    )
+    said = ModelMessage("assistant", answer.text or "", calls, provider_data=answer.provider_data)
+    brought = (
+        ModelMessage("tool", _result_text(call, results.get(call.index)), call_id=ids[call.index])
+        for call in answer.calls
+    )
+    return (said, *brought)
+
+
+def _ids(at: Round) -> list[str]:
+    """The provider's ids, echoed; one is made where it gave none, or the same one twice (T12)."""
+    given = at.answer.provider_ids or (None,) * len(at.answer.calls)
+    ids: list[str] = []
+    for call in at.answer.calls:
+        echoed = given[call.index] if call.index < len(given) else None
+        ids.append(echoed if echoed and echoed not in ids else f"call_{at.answer.round}_{call.index}")
+    return ids
+
+
+def _result_text(call: RecordedCall, result: ToolFinished | None) -> str:
+    if result is None:
+        return f"No result of {call.tool} is known."
+    return late_text(result) if result.text is None else result.text
+
+
+def _tokens(message: ModelMessage) -> int:
+    tokens = MESSAGE_TOKENS + estimate(message.text, dense=message.role == "tool")
+    if message.provider_data:
+        tokens += estimate(message.provider_data, dense=True)
+    for call in message.calls:
+        tokens += CALL_TOKENS + estimate(call.name) + estimate(call.arguments, dense=True)
+    return tokens
