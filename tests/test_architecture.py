@@ -6,6 +6,7 @@ Each import contract is also seen to fail: a violation is planted in a copy of t
 
 import ast
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -336,3 +337,30 @@ def test_the_wheel_holds_modules_data_files_and_the_typing_mark(tmp_path: Path) 
     }
     assert shipped == expected
     assert "nr_agent_core/py.typed" in shipped
+
+
+# --------------------------------------------------------------------------------- the frame
+
+
+def test_the_interpreters_that_are_claimed_are_the_ones_that_are_tested() -> None:
+    """Classifiers, the Makefile's list and the lower bound name the same versions of Python."""
+    classifiers = [c.rpartition(" ")[2] for c in CONFIG["project"]["classifiers"] if ":: Python :: 3." in c]
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+
+    assert f"SUPPORTED := {' '.join(classifiers)}\n" in makefile
+    assert CONFIG["project"]["requires-python"] == f">={classifiers[0]}"
+
+
+def test_the_core_depends_on_four_libraries() -> None:
+    """Everything else stands behind an extra."""
+    names = [re.split(r"[><=~! ]", requirement)[0] for requirement in CONFIG["project"]["dependencies"]]
+
+    assert names == ["attrs", "blinker", "cattrs", "regex"]
+
+
+def test_constraints_name_versions_and_no_address() -> None:
+    """The pinned set can be installed from any index."""
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+
+    assert len(lines) > 20
+    assert [line for line in lines if not re.fullmatch(r"[a-z0-9._-]+==[a-z0-9.]+( ; .*)?", line)] == []
