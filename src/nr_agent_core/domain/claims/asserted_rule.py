@@ -6,6 +6,7 @@ the languages whose words it holds. Where languages share a form, the one whose 
 decides: no language is guessed for the text.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -16,6 +17,7 @@ from nr_agent_core.domain.claims.lexicon import ARROWS, MARKS, TOKEN, Lexicon
 from nr_agent_core.domain.claims.normalise import Reading
 from nr_agent_core.domain.claims.segments import Segments, Span
 
+_WORD: Final = re.compile(r"[^\W\d_]+")
 _SIGNS: Final = frozenset(MARKS + ARROWS)
 
 
@@ -30,6 +32,8 @@ class AssertedRule:
     def __init__(self, tables: Mapping[str, Mapping[str, Any]]) -> None:
         self._lexicons = tuple(Lexicon(code, table) for code, table in tables.items())
         self._triggers = frozenset[str]().union(*(lexicon.triggers for lexicon in self._lexicons))
+        self._labels = frozenset[str]().union(*(lexicon.labels for lexicon in self._lexicons))
+        self._before = frozenset[str]().union(*(lexicon.before for lexicon in self._lexicons))
         self._abbreviations = frozenset(
             word for table in tables.values() for word in table.get("abbreviations", "").split()
         )
@@ -59,15 +63,17 @@ class AssertedRule:
         Where claiming words and signs stand, in order.
         """
         places: list[int] = []
-        for word in self._triggers.intersection(TOKEN.findall(text)):
-            size = len(word)
-            at = text.find(word)
-            while at >= 0:
-                if not (text[at - 1 : at].isalnum() or text[at + size : at + size + 1].isalnum()):
-                    places.append(at)
-                at = text.find(word, at + size)
-        if not text.isascii():
-            places += [at for at, char in enumerate(text) if char in _SIGNS]
+        words = set(_WORD.findall(text))
+        for word in self._triggers & words:
+            places += _places_of(word, text)
+        if ":" in text:
+            for word in self._labels & words:
+                places += (at for at in _places_of(word, text) if text.startswith(":", at + len(word)))
+        if "(" in text:
+            for word in self._before & words:
+                places += (at for at in _places_of(word, text) if text.startswith("(", at - 1))
+        if not text.isascii() and any(sign in text for sign in _SIGNS):
+            places += (at for at, char in enumerate(text) if char in _SIGNS)
         places.sort()
         return places
 
@@ -97,3 +103,15 @@ class AssertedRule:
         known = {lexicon: len(lexicon.function & words) for lexicon in self._lexicons}
         most = max(known.values())
         return [lexicon for lexicon in hit if known[lexicon] == most or known[lexicon] >= 2]
+
+
+def _places_of(word: str, text: str) -> Iterator[int]:
+    """
+    Where *word* stands in *text* as a word of its own.
+    """
+    size = len(word)
+    at = text.find(word)
+    while at >= 0:
+        if not (text[at - 1 : at].isalnum() or text[at + size : at + size + 1].isalnum()):
+            yield at
+        at = text.find(word, at + size)

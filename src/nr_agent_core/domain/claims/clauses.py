@@ -12,6 +12,8 @@ from nr_agent_core.domain.claims import word_class as wc
 _SUBJECT: Final = wc.SELF | wc.OTHER | wc.PRONOUN
 _OPENING: Final = wc.SUBORDINATE | wc.CONDITION | wc.PASS_ON
 _HARD: Final = wc.BREAK | wc.COLON
+_VERBAL: Final = wc.AUXILIARY | wc.FINITE | wc.STATE_VERB
+_NOTED: Final = wc.CUT | wc.CONTRAST | _OPENING | wc.CONJUNCTION | _VERBAL | _SUBJECT | wc.PARTICIPLE
 
 
 class Clause:
@@ -31,12 +33,26 @@ class Clause:
 
         bracketed: whether it stands in brackets.
 
+        joined: whether "and" comes before it.
+
         contrasted: whether a contrast word begins it.
 
         colon: whether a colon ends it.
     """
 
-    __slots__ = ("bracketed", "colon", "contrasted", "end", "hard", "negator", "opener", "rest", "start", "union")
+    __slots__ = (
+        "bracketed",
+        "colon",
+        "contrasted",
+        "end",
+        "hard",
+        "joined",
+        "negator",
+        "opener",
+        "rest",
+        "start",
+        "union",
+    )
 
     def __init__(self, start: int, end: int, flags: list[int]) -> None:
         self.start, self.end = start, end
@@ -50,7 +66,7 @@ class Clause:
         if union & wc.NEG:
             self.negator = next(at for at in range(start, end) if flags[at] & wc.NEG)
         self.opener = flags[start] if end > start else 0
-        self.hard = self.bracketed = self.contrasted = self.colon = False
+        self.joined = self.hard = self.bracketed = self.contrasted = self.colon = False
 
 
 def cut(flags: list[int]) -> list[Clause]:
@@ -61,20 +77,23 @@ def cut(flags: list[int]) -> list[Clause]:
     start = 0
     depth = 0
     hard = True
-    contrasted = False
+    contrasted = joined = False
     seen_verb = False
     joint = -1
 
     def close(end: int) -> None:
-        nonlocal hard, contrasted
+        nonlocal hard, contrasted, joined
         if end > start:
             clause = Clause(start, end, flags)
             clause.hard, clause.bracketed, clause.contrasted = hard, depth > 0, contrasted
+            clause.joined = joined
             clauses.append(clause)
             hard = False
-        contrasted = False
+        contrasted = joined = False
 
     for index, bits in enumerate(flags):
+        if not bits & _NOTED:
+            continue
         if bits & wc.CUT:
             close(index)
             if bits & _HARD:
@@ -89,10 +108,10 @@ def cut(flags: list[int]) -> list[Clause]:
             start, seen_verb, joint = index, False, -1
         elif bits & wc.CONJUNCTION:
             joint = index
-        elif joint >= 0 and seen_verb and bits & (wc.AUXILIARY | wc.FINITE | wc.STATE_VERB | _SUBJECT):
+        elif joint >= 0 and seen_verb and bits & (_VERBAL | _SUBJECT):
             if _own_clause(flags, joint, index, bits):
                 close(joint)
-                start = joint + 1
+                start, joined = joint + 1, True
             joint = -1
         if bits & (wc.AUXILIARY | wc.PARTICIPLE | wc.FINITE):
             seen_verb = True

@@ -6,12 +6,13 @@ Looked up when a sentence is judged, and remembered per line and per answer.
 """
 
 from nr_agent_core.domain.claims import word_class as wc
-from nr_agent_core.domain.claims.frames import Context
+from nr_agent_core.domain.claims.frames import Context, Outside
 from nr_agent_core.domain.claims.lexicon import TOKEN, Lexicon
 from nr_agent_core.domain.claims.segments import Line, Segments, Span
 
 _STEPS = 30
 _TAIL = 400
+_BACK = 5
 
 
 class Surroundings:
@@ -28,24 +29,18 @@ class Surroundings:
 
     def of(self, span: Span, lexicon: Lexicon) -> Context:
         """
-        What stands around *span*, in the words of *lexicon*.
+        What stands around *span*, in the words of *lexicon*; the dear parts when they are asked for.
         """
+        return Context(span.question, span.line.listed, lambda: self._block(span, lexicon))
+
+    def _block(self, span: Span, lexicon: Lexicon) -> Outside:
         cell = span.cell >= 0
-        before = self._segments.before(span)
-        only = (
-            before is None
-            and not self._segments.text[span.end :].strip()
-            and not self._segments.text[: span.start].strip()
-        )
-        return Context(
-            question=span.question,
-            lead=self._lead(span.line, lexicon) if span.line.listed or cell else self._line_lead(span, lexicon),
-            earlier=self._union(before, lexicon) if before is not None and not cell else 0,
+        listed = span.line.listed or cell
+        return Outside(
+            lead=self._lead(span.line, lexicon) if listed else self._line_lead(span, lexicon),
+            earlier=0 if cell else self._earlier(lexicon),
             header=self._header(span, lexicon) if cell else 0,
             asks=self._asking(),
-            listed=span.line.listed,
-            cell=cell,
-            only=only,
         )
 
     def _union(self, span: Span, lexicon: Lexicon) -> int:
@@ -55,6 +50,19 @@ class Surroundings:
             union |= bits
         union &= ~wc.INSTRUCTION
         return union | (flags[0] if flags else 0) | (wc.QUESTION if span.question else 0)
+
+    def _earlier(self, lexicon: Lexicon) -> int:
+        """
+        Classes of the last sentence before in the line that has a verb.
+        """
+        for back in range(1, _BACK):
+            span = self._segments.before(back)
+            if span is None:
+                return 0
+            union = self._union(span, lexicon)
+            if union & wc.VERB:
+                return union
+        return 0
 
     def _line_lead(self, span: Span, lexicon: Lexicon) -> int:
         """

@@ -5,6 +5,7 @@ A frame never makes a claim. It says that what looks like one is asked, offered,
 reported, somebody else's, or how things stand anyway.
 """
 
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from nr_agent_core.domain.claims import word_class as wc
@@ -18,38 +19,42 @@ _STATING: Final = wc.STANDING | wc.STATUS | wc.GENERIC
 _REACH: Final = 5
 
 
-class Context(NamedTuple):
+class Outside(NamedTuple):
     """
-    What stands around a sentence.
+    What stands around a sentence, as classes of words.
     """
 
-    question: bool = False
-    lead: int = 0
-    """Classes of the line that leads into the list or table."""
+    lead: int
+    """Of the line that leads into the list or table."""
 
-    earlier: int = 0
-    """Classes of the sentence before in the same paragraph."""
+    earlier: int
+    """Of the sentence before in the same paragraph."""
 
-    header: int = 0
-    """Classes of the head of the table column."""
+    header: int
+    """Of the head of the table column."""
 
-    asks: bool = False
+    asks: bool
     """Whether the answer ends in asking for a go-ahead."""
 
-    listed: bool = False
-    cell: bool = False
-    only: bool = False
-    """Whether the answer is this one sentence."""
+
+class Context(NamedTuple):
+    """
+    What a sentence is, and a way to ask what stands around it.
+    """
+
+    question: bool
+    listed: bool
+    outside: Callable[[], Outside]
 
 
-def context_block(context: Context) -> int:
+def outside_block(outside: Outside) -> int:
     """
-    What blocks a sentence from outside.
+    Up to which strength a sentence is blocked from outside.
     """
-    block = lead_block(context.lead)
-    if context.header & wc.STATUS:
+    block = lead_block(outside.lead)
+    if outside.header & wc.STATUS:
         block = max(block, BEING)
-    if context.asks or lead_block(context.earlier) == PASSIVE:
+    if outside.asks or lead_block(outside.earlier) == PASSIVE:
         block = max(block, BARE)
     return block
 
@@ -63,7 +68,7 @@ def lead_block(union: int) -> int:
     return BEING if union & _STATING and not union & wc.PARTICIPLE else 0
 
 
-def clause_block(lexicon: Lexicon, flags: list[int], clause: Clause, sentence: int, use: Use) -> int:
+def clause_block(lexicon: Lexicon, tokens: list[str], flags: list[int], clause: Clause, sentence: int, use: Use) -> int:
     """
     Up to which strength *clause*, in a sentence of the classes *sentence*, blocks *use*.
     """
@@ -72,9 +77,13 @@ def clause_block(lexicon: Lexicon, flags: list[int], clause: Clause, sentence: i
         return FIRST_PERSON
     if sentence & wc.DATED and (use.past or not lexicon.adjacent):
         return FIRST_PERSON
+    if clause.opener & wc.ON_DATE and any(bits & wc.DATE for bits in flags[clause.start : clause.start + 3]):
+        return FIRST_PERSON
+    if clause.opener & wc.SINCE and clause.rest & wc.AUXILIARY:
+        return PASSIVE
     if sentence & (wc.REPORT | wc.DATED) or (union & wc.DATE and _dated(flags, clause, use)):
         return PASSIVE
-    if union & wc.BY and _by_other(lexicon, flags, clause):
+    if union & wc.BY and _by_other(lexicon, tokens, flags, clause):
         return PASSIVE
     if clause.opener & (wc.SUBORDINATE | wc.PASS_ON) and not clause.opener & wc.MATRIX and use.strength <= PASSIVE:
         return PASSIVE
@@ -85,14 +94,13 @@ def clause_block(lexicon: Lexicon, flags: list[int], clause: Clause, sentence: i
     return 0
 
 
-def being_block(lexicon: Lexicon, tokens: list[str], flags: list[int], clause: Clause, index: int) -> bool:
+def being_block(lexicon: Lexicon, tokens: list[str], flags: list[int], clause: Clause, index: int, use: Use) -> bool:
     """
     Whether "is" with the form at *index* says how things stand instead of what was done.
     """
-    if flags[index] & wc.STATIVE and not clause.union & wc.NOW:
+    if flags[index] & wc.STATIVE and not (use.past or clause.union & wc.NOW):
         return True
-    first = flags[clause.start]
-    if first & wc.QUANTITY and not clause.union & wc.NOW:
+    if _counted(flags, clause):
         return True
     ending = lexicon.generic_plural
     return bool(
@@ -101,6 +109,21 @@ def being_block(lexicon: Lexicon, tokens: list[str], flags: list[int], clause: C
         and any(
             tokens[at].endswith(ending) and not flags[at] for at in range(clause.start, min(index, clause.start + 4))
         )
+    )
+
+
+def _counted(flags: list[int], clause: Clause) -> bool:
+    """
+    Whether a bare number is the subject: "four are closed", "96 of them are", "reserved are 30".
+    """
+    at = clause.start
+    while at < clause.end and flags[at] & wc.QUANTITY:
+        at += 1
+    verb = wc.BE | wc.WAS
+    if at > clause.start and at < clause.end and flags[at] & (verb | wc.PREPOSITION):
+        return True
+    return bool(
+        flags[at] & wc.PARTICIPLE and at + 2 < clause.end and flags[at + 1] & verb and flags[at + 2] & wc.QUANTITY
     )
 
 
@@ -118,13 +141,15 @@ def _dated(flags: list[int], clause: Clause, use: Use) -> bool:
     return False
 
 
-def _by_other(lexicon: Lexicon, flags: list[int], clause: Clause) -> bool:
+def _by_other(lexicon: Lexicon, tokens: list[str], flags: list[int], clause: Clause) -> bool:
     """
     Whether *clause* names an actor who is not the speaker.
     """
     for at in range(clause.start, clause.end - 1):
         if flags[at] & wc.BY:
             near = flags[at + 1 : min(clause.end, at + 1 + _REACH)]
+            if lexicon.any_agent and not flags[at - 1] and tokens[at - 1].endswith(lexicon.participle_endings):
+                continue
             if near and near[0] & (wc.SELF | wc.BY_NO_ONE | wc.QUANTITY):
                 continue
             if lexicon.any_agent or any(bits & wc.OTHER for bits in near):

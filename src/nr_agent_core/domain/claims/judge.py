@@ -26,7 +26,18 @@ class Judge:
     Judges one sentence; made for it and dropped after it.
     """
 
-    __slots__ = ("_carry", "_clauses", "_flags", "_lexicon", "_part", "_sentence", "_shape", "_tokens", "context")
+    __slots__ = (
+        "_carry",
+        "_clauses",
+        "_flags",
+        "_lexicon",
+        "_outside",
+        "_part",
+        "_sentence",
+        "_shape",
+        "_tokens",
+        "context",
+    )
 
     def __init__(self, lexicon: Lexicon, tokens: list[str], context: Context) -> None:
         self._lexicon, self._tokens, self.context = lexicon, tokens, context
@@ -36,6 +47,7 @@ class Judge:
         self._sentence = 0
         self._carry = Carry()
         self._part = _Part(0)
+        self._outside: int | None = None
 
     def found(self) -> Iterator[Found]:
         """
@@ -45,13 +57,12 @@ class Judge:
         for clause in self._clauses:
             self._sentence |= clause.union
         asked = self._asked_from()
-        outside = frames.context_block(self.context)
-        self._part = _Part(outside)
+        self._part = _Part(0)
         for number, clause in enumerate(self._clauses):
             if clause.hard and number:
                 before = self._clauses[number - 1]
                 lead = frames.lead_block(self._part.union) if before.colon and not self._part.claimed else 0
-                self._part = _Part(max(outside, lead))
+                self._part = _Part(lead)
                 self._carry = Carry()
             yield from self._in_clause(number, clause, FIRST_PERSON if number >= asked else 0)
 
@@ -65,7 +76,10 @@ class Judge:
                 carry.self_subject = True
             elif clause.rest & (wc.OTHER | wc.PRONOUN) or not clause.opener & (wc.AUXILIARY | wc.FINITE):
                 carry.self_subject = False
-        if clause.union & wc.CLAIMING | clause.union & (wc.MARK | wc.ARROW | wc.BEFORE) and asked < FIRST_PERSON:
+        if (
+            clause.union & wc.CLAIMING | clause.union & (wc.MARK | wc.ARROW | wc.BEFORE | wc.LABEL | wc.SWITCHED)
+            and asked < FIRST_PERSON
+        ):
             yield from self._claims(number, clause)
         if not side:
             carry.union = clause.union
@@ -73,7 +87,7 @@ class Judge:
 
     def _claims(self, number: int, clause: Clause) -> Iterator[Found]:
         flags, carry = self._flags, self._carry
-        handed = self._handed_negation(number, clause)
+        handed = self._handed_negation(number, clause) or self._answered(number, clause)
         for index in range(clause.start, clause.end):
             bits = flags[index]
             if not bits & wc.PARTICIPLE:
@@ -84,6 +98,8 @@ class Judge:
             if handed or self._negated(number, clause, index, use):
                 use = use._replace(negated=True)
             carry.use = use
+            if self._sentence & wc.BY_SELF:
+                use = use._replace(strength=FIRST_PERSON, why="by me")
             if not use.negated and self._stands(clause, index, use):
                 self._part.claimed = True
                 yield index, use.why
@@ -100,18 +116,22 @@ class Judge:
         bits = self._flags[index]
         if bits & wc.WORLD and use.strength < FIRST_PERSON:
             return False
-        if bits & wc.READS and self._looked_at(clause, index):
+        if bits & wc.READS and use.strength != PASSIVE and self._looked_at(clause, index):
             return False
-        if use.strength == BEING and (
-            use.past or frames.being_block(self._lexicon, self._tokens, self._flags, clause, index)
-        ):
-            return use.past and self._free(clause, use) and not bits & wc.STATIVE
+        if use.strength == BEING and (frames.being_block(self._lexicon, self._tokens, self._flags, clause, index, use)):
+            return False
         return self._free(clause, use)
 
     def _free(self, clause: Clause, use: Use) -> bool:
         if use.strength <= self._part.block:
             return False
-        return use.strength > frames.clause_block(self._lexicon, self._flags, clause, self._sentence, use)
+        if use.strength <= frames.clause_block(self._lexicon, self._tokens, self._flags, clause, self._sentence, use):
+            return False
+        if use.strength > PASSIVE:
+            return True
+        if self._outside is None:
+            self._outside = frames.outside_block(self.context.outside())
+        return use.strength > self._outside
 
     def _looked_at(self, clause: Clause, index: int) -> bool:
         return any(bits & wc.LOOKED_AT for bits in self._flags[clause.start : min(clause.end, index + 6)])
@@ -131,8 +151,7 @@ class Judge:
         behind = self._flags[index + 1 : min(clause.end, index + _LATER)]
         if any(bits & wc.NEG for bits in behind[:2]) and not (behind[0] & wc.PREPOSITION):
             return True
-        following = self._clauses[number + 1] if number + 1 < len(self._clauses) else None
-        return bool(clause.colon and following and following.opener & wc.NEG)
+        return False
 
     def _handed_negation(self, number: int, clause: Clause) -> bool:
         """
@@ -143,7 +162,7 @@ class Judge:
         before = self._clauses[number - 1]
         if clause.opener & wc.PASS_ON and before.union & (wc.NEG | wc.DOUBT) and before.union & (wc.MATRIX | wc.DOUBT):
             return True
-        if self._lexicon.adjacent or not clause.opener & wc.AUXILIARY:
+        if self._lexicon.adjacent or clause.joined or not clause.opener & wc.AUXILIARY:
             return False
         first = next(c for c in reversed(self._clauses[: number + 1]) if c.hard) if number < 40 else before
         return bool(
@@ -152,6 +171,15 @@ class Judge:
             and not first.opener & wc.CONDITION
             and not first.rest & wc.AUXILIARY
         )
+
+    def _answered(self, number: int, clause: Clause) -> bool:
+        """
+        Whether the clause is a label whose value denies or counts: "saved: no", "closed: 12".
+        """
+        if not clause.colon or number + 1 == len(self._clauses):
+            return False
+        value = self._clauses[number + 1]
+        return bool(value.opener & wc.NEG) or (bool(value.opener & wc.QUANTITY) and value.end - value.start == 1)
 
     def _asked_from(self) -> int:
         """
@@ -189,4 +217,6 @@ class _Part:
         """What a clause blocks behind it."""
         if not self.union and clause.opener & wc.CONDITION:
             self.block = max(self.block, PASSIVE)
+        if clause.opener & wc.QUANTITY and clause.rest & wc.BE:
+            self.block = max(self.block, BEING if clause.union & wc.NOW else PASSIVE)
         self.union |= clause.union

@@ -44,6 +44,7 @@ _DATE: Final = re.compile(r"\d{4}-\d\d?(?:-\d\d?)?|\d\d?\.\d\d?(?:\.\d{2,4})?|\d
 _SHORTEST_VARIED: Final = 7
 
 Phrase = tuple[tuple[str, ...], int]
+"""The words after the second, and the classes."""
 
 
 class Lexicon:
@@ -59,6 +60,10 @@ class Lexicon:
         adjacent: the auxiliary stands directly before the participle; otherwise it frames the clause.
 
         triggers: words of which a sentence needs one to be looked at.
+
+        labels: words that are looked at before a colon only.
+
+        before: words that are looked at behind an opening bracket only.
     """
 
     def __init__(self, code: str, table: Mapping[str, Any]) -> None:
@@ -66,12 +71,14 @@ class Lexicon:
         self.adjacent: bool = table["shape"] == "adjacent"
         self.any_agent: bool = table.get("any_agent", False)
         self.generic_plural: str = table.get("generic_plural", "")
+        self.participle_endings: tuple[str, ...] = tuple(table.get("participle_endings", "").split())
+        self.progressive: tuple[str, ...] = tuple(table.get("progressive", "").split())
         self.finite_endings: tuple[str, ...] = tuple(table.get("finite_endings", "").split())
         self.split_verbs: dict[str, frozenset[str]] = {
             verb: frozenset(particles.split()) for verb, particles in table.get("split_verbs", {}).items()
         }
         self.words: dict[str, int] = dict(_PUNCTUATION)
-        self.phrases: dict[str, list[Phrase]] = {}
+        self.phrases: dict[str, dict[str, list[Phrase]]] = {}
         self._prefixes: tuple[str, ...] = tuple(table.get("hyphen_prefixes", "").split())
         for name, listed in table["words"].items():
             for word in listed.split():
@@ -80,6 +87,8 @@ class Lexicon:
             self._add(verb, wc.SPLIT)
         self._vary(table.get("respelled", {}))
         self.triggers = frozenset(word for word, bits in self.words.items() if bits & wc.CLAIMING)
+        self.before = frozenset(word for word, bits in self.words.items() if bits & wc.BEFORE)
+        self.labels = frozenset(word for word, bits in self.words.items() if bits & wc.LABEL) - self.triggers
         anchors = self._add_phrases(table.get("phrases", {}))
         self.triggers |= anchors
         self.function = frozenset(word for word, bits in self.words.items() if bits & wc.FUNCTION)
@@ -90,17 +99,13 @@ class Lexicon:
         """
         words = self.words
         flags = [words[token] if token in words else self._unlisted(token) for token in tokens]
+        last = len(tokens) - 1
         for index, bits in enumerate(flags):
-            if bits & wc.PHRASE:
-                self._mark_phrase(tokens, flags, index)
+            if bits & wc.PHRASE and index < last:
+                phrases = self.phrases[tokens[index]].get(tokens[index + 1])
+                if phrases:
+                    _mark(tokens, flags, index, phrases)
         return flags
-
-    def _mark_phrase(self, tokens: list[str], flags: list[int], index: int) -> None:
-        for rest, bits in self.phrases[tokens[index]]:
-            end = index + 1 + len(rest)
-            if tuple(tokens[index + 1 : end]) == rest:
-                flags[index:end] = [bits] * (end - index)
-                return
 
     def _unlisted(self, token: str) -> int:
         """
@@ -131,7 +136,10 @@ class Lexicon:
                 key = tuple(TOKEN.findall(phrase))
                 found[key] = found.get(key, 0) | (wc.BY_NAME[name] if name != "neutral" else 0)
         for key, bits in sorted(found.items(), key=lambda item: -len(item[0])):
-            self.phrases.setdefault(key[0], []).append((key[1:], bits))
+            if len(key) == 1:
+                self._add(key[0], bits)
+                continue
+            self.phrases.setdefault(key[0], {}).setdefault(key[1], []).append((key[2:], bits))
             self._add(key[0], wc.PHRASE)
         return frozenset(max(key, key=len) for key, bits in found.items() if bits & wc.CLAIMING)
 
@@ -145,6 +153,17 @@ class Lexicon:
             for variant in {*_respellings(word, respelled), *_slips(word)}:
                 if variant not in self.words:
                     self.words[variant] = bits
+
+
+def _mark(tokens: list[str], flags: list[int], index: int, phrases: list[Phrase]) -> None:
+    """
+    Give the words of the longest of *phrases* that stands at *index* its classes.
+    """
+    for rest, bits in phrases:
+        end = index + 2 + len(rest)
+        if not rest or tuple(tokens[index + 2 : end]) == rest:
+            flags[index:end] = [bits] * (end - index)
+            return
 
 
 def _respellings(word: str, respelled: Mapping[str, str]) -> Iterable[str]:

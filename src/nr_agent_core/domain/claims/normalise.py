@@ -32,8 +32,10 @@ _STRAIGHT: Final = (
 )
 _FENCE: Final = re.compile(r"^[ \t]{0,8}(?:```|~~~)", re.MULTILINE)
 _QUOTED_LINE: Final = re.compile(r"^[ \t]{0,8}>[^\n]*", re.MULTILINE)
-_EMPHASIS: Final = re.compile(r"\*\*+|__+|(?<![\w*])[*_](?=\w)|(?<=[\w.!?:])[*_](?![\w*])")
-_ADDRESS: Final = re.compile(r"\w+://[^\s<>]*[\w/]|[\w.+-]{1,64}@[\w-][\w.-]{0,200}\w")
+_EMPHASIS: Final = re.compile(r"[*_](?:(?<![\w*].)(?=\w)|(?<=[\w.!?:].)(?![\w*]))")
+_ADDRESS: Final = re.compile(r"://[^\s<>]*[\w/]")
+_SUSPECT: Final = re.compile("[\u0300-\u036f\u00ad\u200b-\u200d\u2060\ufe0e\ufe0f\ufeff]")
+_INSIDE: Final = re.compile("\\*{1,3}(?=[^\\W\\d_])|-[ ]?\n")
 _TAG: Final = re.compile(r"</?[a-z][^<>\n]{0,80}>")
 _QUOTATION: Final = re.compile(
     '\u201e[^\u201e\u201c\u201d"\n]{0,400}[\u201c\u201d"]'
@@ -41,9 +43,14 @@ _QUOTATION: Final = re.compile(
     "|\u00ab[^\u00ab\u00bb\n]{0,400}\u00bb"
     "|\u00bb[^\u00ab\u00bb\n]{0,400}\u00ab"
     '|"[^"\n]{0,400}"'
-    "|(?<!\\w)'[^'\n]{1,60}'(?!\\w)"
     "|`[^`\n]{1,200}`"
 )
+
+
+_STRUCTURED: Final = re.compile(r"\s*[{\[]\s*[\"{\[]")
+_STRUCTURE: Final = re.compile(r'"(?:[^"\\]|\\.)*(?:"(?P<key>\s*:)?|\Z)|[{}\[\]]', re.DOTALL)
+_STATED: Final = 4
+_SINGLE_QUOTED: Final = re.compile("'(?<!\\w')[^'\n]{1,60}'(?!\\w)")
 
 
 class Reading:
@@ -65,7 +72,7 @@ class Reading:
         if not plain.isascii():
             for curly, straight in _STRAIGHT:
                 plain = plain.replace(curly, straight)
-        if "*" in plain or "-\n" in plain or "- \n" in plain or not plain.isascii():
+        if _INSIDE.search(plain) or (not plain.isascii() and _SUSPECT.search(plain)):
             plain = self._changed(plain)
         self.cased = plain
         self.text = _blanked(_lower(plain))
@@ -109,18 +116,46 @@ def _blanked(text: str) -> str:
     """
     *text* without what is no statement of its own, at the same length.
     """
+    if _STRUCTURED.match(text):
+        return _flattened(text)
     if "```" in text or "~~~" in text:
         text = _without_fences(text)
     if ">" in text:
         text = _QUOTED_LINE.sub(_spaces, text)
         text = _TAG.sub(_break, text)
     if "*" in text or "_" in text:
-        text = _EMPHASIS.sub(_spaces, text)
-    if "://" in text or "@" in text:
+        text = _EMPHASIS.sub(_spaces, text.replace("**", "  ").replace("__", "  "))
+    if "://" in text:
         text = _ADDRESS.sub(_quote, text)
-    if not text.isascii() or '"' in text or "`" in text or " '" in text:
+    if not text.isascii() or '"' in text or "`" in text:
         text = _QUOTATION.sub(_quote, text)
+    if " '" in text or "('" in text:
+        text = _SINGLE_QUOTED.sub(_quote, text)
     return text
+
+
+def _flattened(text: str) -> str:
+    """
+    JSON as lines, at the same length: keys blank, each value a line. Short values deep inside are states of what is
+    listed, not statements, and blank too.
+    """
+    depth = 0
+
+    def line(match: re.Match[str]) -> str:
+        nonlocal depth
+        found = match[0]
+        if found in "{[":
+            depth += 1
+        elif found in "}]":
+            depth -= 1
+        if len(found) == 1 or match["key"] is not None:
+            return " " * len(found)
+        inner = found[1:-1].replace("\\n", " \n").replace("_", " ").replace("\\", " ")
+        if depth > 1 and len(inner.split()) < _STATED:
+            return " " * len(found)
+        return f"\n{inner}\n"
+
+    return _STRUCTURE.sub(line, text)
 
 
 def _without_fences(text: str) -> str:

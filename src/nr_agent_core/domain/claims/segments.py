@@ -71,13 +71,11 @@ class Segments:
             self._next += 1
         return self._spans[self._next]
 
-    def before(self, span: Span) -> Span | None:
+    def before(self, back: int) -> Span | None:
         """
-        The sentence before *span* in its line.
+        The sentence *back* sentences before the last one asked for, in its line.
         """
-        if span.line == self._line and self._next and self._spans[self._next] == span:
-            return self._spans[self._next - 1]
-        return None
+        return self._spans[self._next - back] if self._next >= back else None
 
     def line_above(self, line: Line) -> Line | None:
         """

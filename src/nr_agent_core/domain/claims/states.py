@@ -31,14 +31,16 @@ def state_use(
         return place
     if union & (wc.MARK | wc.ARROW | wc.BEFORE) and (place := _mark(flags, clauses, clause, context)):
         return place
+    if union & wc.SWITCHED and (place := _value(flags, clauses, number, context)):
+        return place
     if union & wc.LABEL and number == 0 and clause.colon and flags[clause.start] & wc.LABEL:
         return clause.start, Use(BARE, "label")
     if union & (wc.MODAL | wc.HAD | wc.WAS) and not union & wc.FIND:
         return None
     if union & wc.NEG and not union & wc.NO_LONGER:
         return None
-    if union & (wc.GONE | wc.NOW | wc.NO_LONGER | wc.FIND):
-        return _standing(flags, clause)
+    if union & (wc.GONE | wc.NOW | wc.NO_LONGER | wc.FINAL):
+        return _standing(lexicon, tokens, flags, clause)
     if union & wc.DOING and clause.opener & wc.DOING and not clause.rest & wc.VERB and clause is clauses[-1]:
         return clause.start, Use(BARE, "doing it")
     if union & wc.SPLIT and clause is clauses[-1]:
@@ -90,29 +92,68 @@ def _mark(flags: list[int], clauses: list[Clause], clause: Clause, context: Cont
     return None
 
 
-def _standing(flags: list[int], clause: Clause) -> Place | None:
+def _value(flags: list[int], clauses: list[Clause], number: int, context: Context) -> Place | None:
+    """
+    "The valve: on".
+    """
+    clause = clauses[number]
+    alone = clause.end - clause.start == 1 and number == len(clauses) - 1
+    if alone and clause.hard and number and clauses[number - 1].colon and not context.listed:
+        return clause.start, Use(BARE, "value")
+    return None
+
+
+def _standing(lexicon: Lexicon, tokens: list[str], flags: list[int], clause: Clause) -> Place | None:
     """
     A state that is so from now on: "is live", "shows the new price now", "you will find it there now".
     """
     union = clause.union
     start = next(
-        at for at in range(clause.start, clause.end) if flags[at] & (wc.GONE | wc.NOW | wc.NO_LONGER | wc.FIND)
+        at for at in range(clause.start, clause.end) if flags[at] & (wc.GONE | wc.NOW | wc.NO_LONGER | wc.FINAL)
     )
     if union & wc.FIND and union & wc.NOW:
         return start, Use(BEING, "to be found now")
-    if clause.rest & (wc.SELF | wc.SELF_HAVE) or union & (wc.FIND | wc.PROGRESS):
+    if clause.rest & (wc.SELF | wc.SELF_HAVE) or union & (wc.FIND | wc.PROGRESS) or _counts(clause):
         return None
-    if (
-        union & wc.GONE
-        and (flags[start] | flags[max(start - 1, 0)]) & (wc.BE | wc.ADVERB | wc.NOW)
-        and clause.rest & wc.BE
-    ):
+    if union & wc.GONE and clause.rest & wc.BE and _beside(flags, clause, start) & (wc.BE | wc.ADVERB | wc.NOW):
         return start, Use(BEING, "state")
-    if union & wc.GONE and not clause.rest & wc.VERB and clause.end - clause.start < _SHORT:
-        return start, Use(BARE, "state")
-    if union & (wc.NOW | wc.NO_LONGER) and clause.rest & _PREDICATE and not union & wc.OTHER:
+    length = clause.end - clause.start
+    if length < _SHORT - 3 and flags[clause.end - 1] & (wc.GONE | wc.FINAL) and _verbless(flags, clause):
+        return clause.end - 1, Use(BARE, "state")
+    if union & (wc.NOW | wc.NO_LONGER) and clause.rest & _PREDICATE and _lasting(lexicon, tokens, clause):
         return start, Use(BEING, "state from now on")
     return None
+
+
+def _beside(flags: list[int], clause: Clause, at: int) -> int:
+    """
+    Classes of the word at *at* and of its neighbours in the clause.
+    """
+    union = 0
+    for bits in flags[max(clause.start, at - 1) : min(clause.end, at + 2)]:
+        union |= bits
+    return union
+
+
+def _verbless(flags: list[int], clause: Clause) -> bool:
+    return not any(bits & wc.VERB and not bits & wc.FINAL for bits in flags[clause.start : clause.end])
+
+
+def _counts(clause: Clause) -> bool:
+    """
+    Whether a number is the subject.
+    """
+    return bool(clause.opener & wc.QUANTITY and not clause.union & wc.NOW)
+
+
+def _lasting(lexicon: Lexicon, tokens: list[str], clause: Clause) -> bool:
+    """
+    Whether the subject is no person and the verb says how things are, not what is going on.
+    """
+    if clause.opener & wc.OTHER and not clause.opener & wc.PRONOUN:
+        return False
+    endings = lexicon.progressive
+    return not (endings and any(token.endswith(endings) for token in tokens[clause.start + 1 : clause.end]))
 
 
 def _split(lexicon: Lexicon, tokens: list[str], flags: list[int], clause: Clause) -> Place | None:

@@ -78,10 +78,12 @@ def adjacent(flags: list[int], clause: Clause, index: int, carry: Carry) -> Use:
     if before & wc.PASSIVE:
         return Use(PASSIVE, "got done", negated=negated)
     if before & wc.PROGRESS:
+        if clause.rest & (wc.OTHER | wc.SELF):
+            return NO_USE
         return Use(BARE, "being done", negated=negated)
     if before & wc.SELF:
         return Use(FIRST_PERSON, "I did", past=True, negated=negated)
-    if before & (wc.GETS | wc.DID | wc.OTHER | wc.FINITE):
+    if before & (wc.GETS | wc.DID | wc.OTHER | wc.FINITE) or (before & wc.PRONOUN and not before & wc.DETERMINER):
         return NO_USE
     if before & wc.CONJUNCTION or at < clause.start:
         return _joined(flags, clause, index, carry, negated)

@@ -80,6 +80,7 @@ PASS_ON: Final = 1 << 70  # begins a clause that is the object of another: that,
 BY_NO_ONE: Final = 1 << 71  # after BY: not an actor (by mistake, by 5 %)
 PLEASE: Final = 1 << 72
 INFINITIVE: Final = 1 << 75  # mark of an infinitive: to
+FINAL: Final = 1 << 76  # closes a short clause as a claim: "the page stands"
 GETS: Final = 1 << 73  # present passive by its form alone: gets
 FIND: Final = 1 << 74  # you will find it under ...
 
@@ -94,7 +95,7 @@ ARROW: Final = 1 << 62
 QUOTED: Final = 1 << 63  # a quoted name or inline code
 PHRASE: Final = 1 << 64  # may begin a listed phrase
 
-CLAIMING: Final = PARTICIPLE | ALONE | PAST | DOING | GONE | NOW | SPLIT | DID | LABEL | NO_LONGER | FIND
+CLAIMING: Final = PARTICIPLE | ALONE | PAST | DOING | GONE | NOW | SPLIT | DID | NO_LONGER | FINAL
 """What a sentence needs one of to be looked at."""
 
 AUXILIARY: Final = HAVE | SELF_HAVE | HAD | BE | WAS | PASSIVE | MODAL | DID
