@@ -15,6 +15,7 @@ from nr_agent_core.domain.texts import failure_sentence
 from nr_agent_core.ports.conversation_store import ConversationRow
 from nr_agent_core.ports.run_store import RunRow
 from nr_agent_core.runtime import Runtime
+from nr_agent_core.runtime.outcomes import as_known_now
 
 
 class Views:
@@ -58,7 +59,7 @@ class Views:
 
     def _notice(self, message: Message, notice: Notice, reader: Reader) -> NoticeView:
         if notice.code is NoticeCode.WRITE_OUTCOME_UNKNOWN and message.run_id is not None:
-            notice = self._runtime.outcomes.as_known_now(notice, message.run_id)
+            notice = as_known_now(notice, message.run_id, self._runtime.segments.store)
         return NoticeView(notice.code, self._replies.notice_label(notice, reader), notice)
 
     def _error(self, last: RunRow | None, reader: Reader) -> ErrorView | None:

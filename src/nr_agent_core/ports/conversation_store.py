@@ -29,14 +29,16 @@ class ConversationRow:
 @attrs.frozen
 class History:
     """
-    The newest messages of a conversation, oldest first, and the records that their runs wrote.
+    The newest messages of a conversation, oldest first, and what their runs did.
 
-    ``complete`` says that no older message was left out.
+    ``writes`` holds, by run, the records it wrote; ``declined``, by run, the tools of calls that
+    needed approval and that a person denied (M4). ``complete`` says that no older message was left out.
     """
 
     messages: tuple[Message, ...] = ()
     writes: Mapping[str, tuple[RecordWrite, ...]] = attrs.field(factory=dict)
     complete: bool = True
+    declined: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict)
 
 
 class ConversationStore(Protocol):

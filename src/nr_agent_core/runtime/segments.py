@@ -47,7 +47,7 @@ class Segments:
 
     def __init__(self, wiring: Wiring) -> None:
         self.wiring = wiring
-        self._briefings = Briefings(wiring)
+        self._briefings = Briefings(wiring.store)
 
     @property
     def store(self) -> UnitOfWork:
@@ -194,14 +194,22 @@ class Segments:
         administrator = wiring.access.is_administrator(owner)
         stored = wiring.store is not None
         gate = Gate(wiring.registry, configuration, administrator=administrator, stored=stored, zones=wiring.zones)
+        opened = run
+        for event in opening:
+            opened = opened.after(event)
+        briefing = self._briefings.briefing(
+            opened,
+            configuration,
+            gate,
+            self._withheld(owner, gate, administrator),
+            tokens=budget(model.context_window, model.output_limit),
+            reader=reader if reader is not None and reader.id == owner else None,
+            text=text,
+        )
         with wiring.late.driving(run.id) as late:
             setting = Setting(
                 gate=gate,
-                briefing=self._briefings.briefing(
-                    run, first, configuration, gate, self._withheld(owner, gate, administrator),
-                    budget(model.context_window, model.output_limit),
-                    reader=reader if reader is not None and reader.id == owner else None, text=text,
-                ),
+                briefing=briefing,
                 verdict=self._verdict,
                 now=wiring.now,
                 lease_margin=wiring.lease_margin,
@@ -210,7 +218,7 @@ class Segments:
                 on_worker=on_worker,
                 late=late.take,
                 opening_changes=opening_changes,
-            )  # fmt: skip
+            )
             performer = Performer(
                 wiring.store,
                 model,

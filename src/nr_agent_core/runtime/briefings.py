@@ -1,0 +1,115 @@
+"""
+What a segment's model is told: the conversation so far, as the store has it now (M1-M5).
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping
+
+from nr_agent_core.domain.errors import RunUnreadableError, StoredFormError
+from nr_agent_core.domain.gate import Gate
+from nr_agent_core.domain.model_briefing import (
+    Briefing,
+    BriefingCache,
+    KnownOutcome,
+    known_outcomes,
+    runs_of_unknown_outcome,
+    system_prompt,
+)
+from nr_agent_core.domain.model_dialogue import OfferedTool
+from nr_agent_core.domain.reader import Reader
+from nr_agent_core.domain.run import Run, fold
+from nr_agent_core.domain.unavailable_tools import UnavailableTool, prompt_section
+from nr_agent_core.ports.configuration_resolver import Configuration
+from nr_agent_core.ports.conversation_store import History
+from nr_agent_core.ports.unit_of_work import UnitOfWork
+
+CACHED_CONVERSATIONS = 256
+
+
+class Briefings:
+    """
+    Makes the briefing of each segment; keeps converted messages of the conversations it met last.
+    """
+
+    def __init__(self, store: UnitOfWork | None) -> None:
+        self._store = store
+        self._lock = threading.Lock()
+        self._caches: OrderedDict[str, BriefingCache] = OrderedDict()
+
+    def briefing(
+        self,
+        run: Run,
+        configuration: Configuration,
+        gate: Gate,
+        withheld: tuple[UnavailableTool, ...],
+        *,
+        tokens: int,
+        reader: Reader | None,
+        text: str | None,
+    ) -> Briefing:
+        """
+        The briefing of one segment.
+
+        Args:
+            run: the run, its opening included.
+            configuration: what is in force.
+            gate: decides which tools are offered.
+            withheld: the withheld tools that the model hears of.
+            tokens: the budget of a question (R11).
+            reader: the owner as the sender of this message, if it is known.
+            text: the user's message, where it is not stored yet.
+        """
+        prompt = system_prompt(
+            configuration.prompt,
+            prompt_section(withheld),
+            reader.context if reader else "",
+            reader.instructions if reader else (run.instructions or ""),
+        )
+        offered = tuple(OfferedTool(tool.name, tool.description, tool.parameters) for tool in gate.offered())
+        if run.conversation is None or self._store is None:
+            return Briefing(prompt, (), text or run.text or "", tokens=tokens, tools=offered)
+        history = self._store.history(run.conversation, budget=tokens)
+        return Briefing(
+            prompt,
+            history.messages,
+            self._text(run, history) if text is None else text,
+            tokens=tokens,
+            position=run.message,
+            tools=offered,
+            writes=history.writes,
+            declined=history.declined,
+            outcomes=self._outcomes(history),
+            cache=self._cache(run.conversation),
+        )
+
+    def _text(self, run: Run, history: History) -> str:
+        """The user's message that the run answers: the newest one, or an older one that is tried again."""
+        assert self._store is not None
+        assert run.conversation is not None
+        assert run.message is not None
+        for message in reversed(history.messages):
+            if message.position == run.message:
+                return message.text
+        found = self._store.messages(run.conversation, before=run.message + 1, limit=1)
+        return found[-1].text if found else ""
+
+    def _outcomes(self, history: History) -> Mapping[str, tuple[KnownOutcome, ...]]:
+        """What became of calls of unknown outcome, from the streams as they are now (R7)."""
+        assert self._store is not None
+        known: dict[str, tuple[KnownOutcome, ...]] = {}
+        for run_id in runs_of_unknown_outcome(history.messages):
+            try:
+                run = fold(run_id, (stored.event for stored in self._store.events(run_id)))
+            except (RunUnreadableError, StoredFormError):
+                continue
+            known[run_id] = known_outcomes(run)
+        return known
+
+    def _cache(self, conversation: str) -> BriefingCache:
+        with self._lock:
+            cache = self._caches.pop(conversation, None) or BriefingCache()
+            self._caches[conversation] = cache
+            if len(self._caches) > CACHED_CONVERSATIONS:
+                self._caches.popitem(last=False)
+        return cache
