@@ -24,7 +24,8 @@ class Configuration:
         tools_on: names of tools switched on beyond their own default.
         tools_off: names of tools switched off; outranks *tools_on*.
         unattended: names of declared writes that need no approval here (T3).
-        trust_zone: how far away the model is; an unknown zone counts as the furthest (G2).
+        trust_zone: how far away the model is; an unknown zone counts as the furthest. The default
+            withholds nothing: name the real zone to have data classes enforced (G2).
         enforcement: only the literal ``observe`` offers and flags instead of refusing by zone.
         prompt: the host's own part of the system prompt.
         four_eyes: whether an owner's own approval of an own run is refused (A3).
@@ -37,7 +38,7 @@ class Configuration:
     tools_on: Collection[str] = ()
     tools_off: Collection[str] = ()
     unattended: Collection[str] = ()
-    trust_zone: str = "externalGlobal"
+    trust_zone: str = "local"
     enforcement: str = "enforce"
     prompt: str = ""
     four_eyes: bool = False

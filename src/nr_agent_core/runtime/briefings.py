@@ -6,7 +6,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Mapping
 
-from nr_agent_core.domain.errors import RunUnreadableError, StoredFormError
+from nr_agent_core.domain.errors import IllegalMoveError, RunUnreadableError, StoredFormError
 from nr_agent_core.domain.gate import Gate
 from nr_agent_core.domain.model_briefing import (
     Briefing,
@@ -101,7 +101,7 @@ class Briefings:
         for run_id in runs_of_unknown_outcome(history.messages):
             try:
                 run = fold(run_id, (stored.event for stored in self._store.events(run_id)))
-            except (RunUnreadableError, StoredFormError):
+            except (RunUnreadableError, StoredFormError, IllegalMoveError):
                 continue
             known[run_id] = known_outcomes(run)
         return known

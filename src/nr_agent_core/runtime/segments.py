@@ -299,7 +299,9 @@ class Segments:
             return ()
 
     def _verdict(self, text: str, run: Run) -> tuple[Notice, ...]:
-        return verdict(text, run, self._claims_change)
+        # Only a conversation has a chat that a decision can be taken outside of.
+        outside = run.outside and run.conversation is not None
+        return verdict(text, run, self._claims_change, outside=outside)
 
     def _claims_change(self, text: str) -> bool:
         try:

@@ -100,7 +100,8 @@ class Wiring:
         self.around_tool = around_tool
         longest = max((tool.deadline for tool in self.registry.values()), default=MODEL_DEADLINE)
         self.late = LateOutcomes(store, patience=max(longest, MODEL_DEADLINE) + self.lease_margin)
-        if getattr(self.access, "nobody_decides", False):
+        waits = any(tool.effect.writes or tool.approval is True for tool in self.registry.values())
+        if waits and getattr(self.access, "nobody_decides", False):
             _log.warning("nobody may decide on approvals: name administrators or deciders, or owner_decides=True")
 
     @property
