@@ -81,7 +81,7 @@ def test_python_blocks_of_a_document_run(document: Path, tmp_path: Path) -> None
     assert result.returncode == 0, result.stderr
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=name_of)
+@pytest.mark.parametrize("example", EXAMPLES, ids=[name_of(path) for path in EXAMPLES])
 def test_an_example_runs(example: Path, tmp_path: Path) -> None:
     """An example runs to its end by itself: without input, without a key, without a network."""
     module = ".".join(example.relative_to(ROOT).with_suffix("").parts).removesuffix(".__main__")
