@@ -62,9 +62,10 @@ def check(told: Told, effect: ToolEffect, *, reconciles: object = None) -> None:
     assert told.messages == 2, "one question, one answer, never two"
     assert not told.content_left, "content is forgotten when the run settles (E4)"
     assert set(told.feed) <= set(told.announced), "each stored write was announced (W3)"
-    assert not any(told.stored_when_announced[: len(set(told.announced))]) or effect is IDEMPOTENT
+    assert not any(told.stored_when_announced), "a listener hears before the store holds the write (W1)"
     assert len(told.feed) == len(set(told.feed))
-    assert "nothingSaved" not in told.notices
+    wrote = effect.writes and bool(told.executed)
+    assert ("nothingSaved" in told.notices) is (run.status is RunStatus.COMPLETED and not wrote)
     if effect is HARMFUL:
         assert len(told.executed) == len(set(told.executed)), "a harmful write is executed at most once (P5)"
         if reconciles is None:
