@@ -1,0 +1,363 @@
+"""
+The sanitiser: what an exception's text loses before it is stored, logged or shown (F3, T10, P9).
+
+Rule 1: removing too much is a nuisance, removing too little is a leak. Where a shape is unclear
+it goes.
+Rule 2: every pass is linear in the text, whatever the text is. A pattern starts at the start of a
+run only (look-behind), takes the run as a whole (possessive), or looks a fixed distance ahead.
+Rule 3: the result of :func:`sanitise` is a fixed point: sanitising it again changes nothing.
+
+What went is replaced by a word in square brackets: secret, address, path, sql, withheld.
+"""
+
+import functools
+import itertools
+import re
+from collections.abc import Callable, Iterator
+from types import TracebackType
+
+from nr_agent_core.domain.errors import InvalidValueError
+from nr_agent_core.domain.failures import chain
+
+STORED_LIMIT = 500
+"""How many characters of a failure's text are stored (F3)."""
+
+CUT = "[...]"
+"""Stands at the end of a text that was cut."""
+
+WITHHELD = "[withheld]"
+"""Stands for a text that could not be read or does not come to rest."""
+
+_ROUNDS = 12
+_HEAD = 20_000
+_STORED_LEVELS = 40
+_FRAMES_AT_EACH_END = 20
+
+_Rule = tuple[re.Pattern[str], "str | Callable[[re.Match[str]], str]"]
+
+
+def sanitise(text: str, *, limit: int | None = STORED_LIMIT) -> str:
+    """
+    *text* without secrets, addresses, paths and SQL (F3). It never raises on what a text holds.
+
+    >>> sanitise("401 for https://llm.example/v1?key=abc (api key abc)")
+    '401 for [address] (api key [secret]'
+
+    Args:
+        text: what an exception or an outside system said.
+        limit: the most characters the result may have, its mark of the cut included; None is uncut.
+
+    Returns:
+        A fixed point: sanitising it again, with the same limit, returns it unchanged.
+
+    Raises:
+        InvalidValueError: *limit* is negative or no integer. Nothing was sanitised.
+    """
+    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 0):
+        raise InvalidValueError("the limit of a sanitised text", limit, "an integer from 0, or None")
+    before = text if limit is None else _head(text, max(_HEAD, 4 * limit))
+    for _ in range(_ROUNDS):
+        after = _cut(_redacted(before), limit)
+        if after == before:
+            return after
+        before = after
+    return _cut(WITHHELD, limit)
+
+
+def failure_text(error: BaseException) -> str:
+    """
+    What is stored of a failure: types and sanitised texts of its chain, cut at 500 characters (F1, F3).
+    """
+    parts: list[str] = []
+    for level in chain(error):
+        parts.append(_described(level, limit=STORED_LIMIT))
+        if len(parts) == _STORED_LEVELS or sum(map(len, parts)) > 2 * STORED_LIMIT:
+            break
+    return sanitise(" <- ".join(parts), limit=STORED_LIMIT)
+
+
+def sanitised_chain(error: BaseException, *, limit: int | None = None) -> str:
+    """
+    A failure for the log: for each exception of the chain its type, sanitised text and frames (F3, T10).
+
+    Frames are written ``module.function:line``, innermost last; no file path is among them.
+
+    Args:
+        error: the outermost exception.
+        limit: the most characters of each exception's text; None is uncut.
+    """
+    lines: list[str] = []
+    for level in chain(error):
+        lines.append(("from " if lines else "") + _described(level, limit=limit))
+        lines.extend(f"  at {frame}" for frame in _frames(level.__traceback__))
+    return "\n".join(lines)
+
+
+def _described(error: BaseException, *, limit: int | None) -> str:
+    name = _plain_name(type(error).__name__)
+    try:
+        text = sanitise(str(error), limit=limit).strip()
+    except Exception:  # noqa: BLE001 - a text that cannot be made must not replace the failure it describes
+        text = WITHHELD
+    return f"{name}: {text}" if text else name
+
+
+def _plain_name(name: str) -> str:
+    return name if name.isidentifier() and len(name) <= 100 else "Exception"
+
+
+def _frames(traceback: TracebackType | None) -> Iterator[str]:
+    frames = []
+    while traceback is not None:
+        module = str(traceback.tb_frame.f_globals.get("__name__", "?"))
+        dotted = all(part.isidentifier() for part in module.split("."))
+        frames.append(f"{module if dotted else '?'}.{traceback.tb_frame.f_code.co_qualname}:{traceback.tb_lineno}")
+        traceback = traceback.tb_next
+    if len(frames) > 2 * _FRAMES_AT_EACH_END:
+        left_out = len(frames) - 2 * _FRAMES_AT_EACH_END
+        frames[_FRAMES_AT_EACH_END:-_FRAMES_AT_EACH_END] = [f"({left_out} more frames)"]
+    yield from frames
+
+
+def _cut(text: str, limit: int | None) -> str:
+    if limit is None or len(text) <= limit:
+        return text
+    return (text[: max(0, limit - len(CUT))] + CUT)[:limit]
+
+
+def _head(text: str, length: int) -> str:
+    """The beginning of a very long text, up to a blank: half a secret has lost the shape it is known by."""
+    if len(text) <= length:
+        return text
+    place = length
+    while place and not text[place].isspace():
+        place -= 1
+    return text[:place] + CUT if place else WITHHELD
+
+
+def _redacted(text: str) -> str:
+    for pattern, replacement in _rules():
+        text = pattern.sub(replacement, text)
+    return text
+
+
+@functools.cache
+def _rules() -> tuple[_Rule, ...]:
+    return tuple((re.compile(pattern), replacement) for pattern, replacement in _RULES)
+
+
+# -------------------------------------------------------------------- what decides case by case
+
+
+def _path_kept(match: re.Match[str]) -> str:
+    """Words with one slash ("and/or", a model's name) stay; several slashes or a file's ending are a path."""
+    found = match[0]
+    ending = found.rpartition("/")[2].rpartition(".")[2]
+    is_file = "." in found.rpartition("/")[2] and ending.isalnum() and ending[:1].isalpha()
+    return "[path]" if found.count("/") > 1 or is_file else found
+
+
+def _v6_kept(match: re.Match[str]) -> str:
+    """Times of the day look like an address of version 6."""
+    parts = match[0].split(":")
+    is_time = len(parts) == 3 and all(part.isdigit() and len(part) <= 2 for part in parts)
+    return match[0] if is_time else "[address]"
+
+
+def _port_kept(match: re.Match[str]) -> str:
+    return match[0] if match[0].partition(":")[0].lower() in _COUNTED else "[address]"
+
+
+_COUNTED = frozenset(
+    (
+        "status",
+        "code",
+        "line",
+        "error",
+        "errno",
+        "attempt",
+        "retry",
+        "column",
+        "pos",
+        "position",
+        "char",
+        "index",
+        "exit",
+    )
+)
+
+
+def _random_kept(match: re.Match[str]) -> str:
+    """
+    Long words stay when all of their pieces read like words, numbers or versions.
+
+    Names of models, of exceptions and UUIDs pass; keys, digests and base64 do not.
+    """
+    found = match[0]
+    if _uuid().fullmatch(found):
+        return found
+    return "[secret]" if any(_reads_random(piece) for piece in _piece_ends().split(found)) else found
+
+
+_SHORT_MIX, _LONG_NUMBER, _LONG_WORD = 6, 10, 12
+
+
+def _reads_random(piece: str) -> bool:
+    if piece.isdigit():
+        return len(piece) > _LONG_NUMBER
+    if not piece.isalpha():
+        return len(piece) > _SHORT_MIX and not _numbered_word().fullmatch(piece)
+    changes = sum(1 for left, right in itertools.pairwise(piece) if left.isupper() != right.isupper())
+    return len(piece) > _LONG_WORD and changes * 5 > len(piece) * 2
+
+
+@functools.cache
+def _uuid() -> re.Pattern[str]:
+    return re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
+
+
+@functools.cache
+def _numbered_word() -> re.Pattern[str]:
+    return re.compile(r"[A-Za-z]?[a-z]+\d{1,2}")
+
+
+@functools.cache
+def _piece_ends() -> re.Pattern[str]:
+    return re.compile(r"[^A-Za-z0-9]+")
+
+
+# ----------------------------------------------------------------------------- the rules, as data
+
+# What the rules themselves put there is no value again.
+_DONE = r"""(?!\[(?:secret|address|path|sql|withheld)\](?:[\s,;:&)}\]"'\\]|\Z))"""
+# A value: quoted (to the closing quote, or to the end without one), bracketed, or up to a blank.
+_VALUE = (
+    rf"""{_DONE}(?:\\*"(?:[^"\\]|\\[^"])*+\\*"?|\\*'(?:[^'\\]|\\[^'])*+\\*'?"""
+    r"""|[\[({][^\])}]*+[\])}]?\S*+|\S++)"""
+)
+_SEPARATOR = r"""[\\"'`\])]*+\s*+(?:::=|:=|=>|->|=|:|%3[AaDd])[=:>]*+\s*+"""
+# The start of a word; in a text that shows another one, an escaped line break stands directly before it.
+_WORD = r"(?:\b|(?<=\\[nrt]))"
+_START = r"(?:(?<![A-Za-z0-9])|(?<=%[0-9A-Fa-f]{2})|(?<=\\[nrt]))"
+
+# The start of a name before a separator that is no type of an exception.
+_NAME = rf"(?i)(?<![\w.\-])(?=[\w.\-]++{_SEPARATOR})(?![\w.\-]*(?:error|exception|warning|failure|group)\b)"
+
+# Names whose value is a secret, an account or a place.
+_KEY_NAMES = (
+    r"key|token|secret|passw|passphrase|pwd|kennwort|schlüssel|credential|zugangsdaten|auth(?!or)|signature|jwt|cookie"
+    r"|session|bearer|dsn|connection_?string|private|account|konto"
+)
+_PLACE_NAMES = r"host|server|endpoint|base_?ur[li]|addr|proxy|database|dbname|data_?source|user|login|owner|mail"
+_EXACT_NAMES = r"pass|sig|sas|uid|pid|ip|ur[li]|port|db|id|role|peer|node|netloc|pin|otp|code_verifier"
+
+# Words that may follow "token", "host" and the like without being the thing itself.
+_HARMLESS = (
+    r"(?:a|an|and|are|as|at|auth\w*|be|been|but|by|can|cannot|could|count|did|do|does|error|exceed\w*|expired|fail\w*|for|found|"
+    r"from|given|has|have|id|identifier|if|in|invalid|is|ist|it|length|limit|lookup|malformed|manager|may|mismatch|missing|must|name|"
+    r"not|of|on|or|please|provided|reached|refused|rejected|required|resolution|revoked|returned|set|should|so|than|that|the|this|to|"
+    r"token|type|unavailable|unexpected|unknown|unreachable|usage|used|validation|value|verification|was|were|when|which|will|with|"
+    r"without|wrong|you|your|und|oder|fehlt|ungültig|abgelaufen|wurde|nicht|für|der|die|das|up|down|key|system|side)"
+    r"(?![\w@/+=-])"
+)
+_PLAIN_END = rf"(?!{_HARMLESS})"
+_HAS_DIGIT_OR_MARK = r"""(?!\d+\b)(?=["'`]|[\w.@/+=*-]*?[\d@/+=*]|[A-Za-z]++[._-]\w|[a-z]+[A-Z])"""
+
+_SQL = (
+    rf"\[SQL\b|\[parameters:|{_WORD}(?:LINE \d+:|(?:SELECT|INSERT|UPDATE|DELETE|WHERE)\b)"
+    rf"|{_WORD}(?i:select\s++(?:\*|distinct\b|top\b|all\b|[\w.\"`\[\]]{{1,80}}\s*+(?:,|\(|from\b|as\b))"
+    r"|(?:insert\s++(?:or\s++\w++\s++|ignore\s++)?into|replace\s++into|merge\s++into|delete\s++from|truncate\s++table"
+    r"|update\s++(?:only\s++)?[\w.\"'`\[\]]{1,80}\s++(?:as\s++\w++\s++)?set"
+    r"|(?:create|alter|drop)\s++(?:\w++\s++){0,2}?(?:table|view|index|user|role|database|schema|trigger|function)"
+    r"|where\s++[\w.\"'`\[\]]{1,80}\s*+(?:=|<|>|!=|in\s*+\(|like\s)|values\s*+\())"
+)
+
+_VENDOR_KEYS = (
+    r"(?:(?:sk|pk|rk|xai|gsk|hf|r8|npm|pypi|glpat|glrt|ghs|tvly|pplx|nvapi|whsec|shpat|shpss|dop|lsv2|ntn|figd|key|pat|tok)[-_]"
+    r"[A-Za-z0-9_\-.+/=%*]{6,}"
+    r"|gh[a-z]_[A-Za-z0-9]{6,}|github_pat_\w{6,}|(?:AKIA|ASIA|AROA|AIDA)[A-Z0-9]{8,}|AIza[\w\-]{8,}|ya29\.[\w\-.]{6,}"
+    r"|xox[a-z]-[\w\-]{4,}|xapp-[\w\-]{4,}|SG\.[\w\-.]{8,}|AC[0-9a-f]{32}|AGE-SECRET-KEY-\w+|eyJ[\w\-]{6,}(?:\.[\w\-=]*)*)\S*+"
+)
+
+_DOMAIN_ENDS = (
+    r"(?:com|net|org|info|biz|io|dev|app|cloud|local|localdomain|internal|intern|lan|corp|home|arpa|intranet|private|example|"
+    r"invalid|localhost|host|site|online|tech|systems|services|network|agency|company|team|digital|gmbh|berlin|svc|cluster|[a-z]{2})"
+)
+
+_ANNOUNCING = (
+    rf"{_WORD}((?:api|access|secret|private|licen[cs]e|signing)[ _-]?key|(?:api-?)?schlüssel|secret|token"
+    r"|password|passwort|kennwort|passwd|pwd|passphrase|passcode|credentials?|bearer|basic|digest|apikey)\b"
+)
+_STORED_IN = (
+    rf"{_WORD}((?:user|username|account|login|role|database|schema|catalog|table|relation|column|constraint|index"
+    r"|bucket)s?\s+)"
+)
+_KEY_OF = rf"{_WORD}(key|secret|token|password|passwort)\b((?:\s+\w{{1,20}}){{1,4}}\s*[:=]\s*)"
+_DRIVE = (
+    r"(?:(?<![A-Za-z])|(?<=\\[nrt]))(?:[A-Za-z]:[\\/]|\\\\(?=\w))"
+    r"[^\s\"'<>|]*+(?: [^\s\"'<>|\\/]{1,40}[\\/][^\s\"'<>|]*+)*+"
+)
+_ROOTED = (
+    r"(?:(?<![\w/.\])}>~])|(?<=\\[nrt]))(?:~[\w.\-]{0,40}|\.{1,2})?/(?=[\w.~%@\-*{$<])"
+    r"[^\s\"'<>|]*+(?: [^\s\"'<>|/]{1,40}/[^\s\"'<>|]*+)*+"
+)
+_MACHINES = (
+    rf"{_WORD}((?:server|node|instance|machine|peer|upstream|backend|proxy|gateway|cluster|resolve|resolving|reach|lookup"
+    r"|getaddrinfo|enotfound|econnrefused|tcp|(?:connect|connected|connecting|connection)\s+(?:to|with|from)"
+    r"|rechner|dienst)(?:\s+(?:is|at|on|named|name|for|to))?[\s:=(]+)"
+)
+_SCHEME = r"(?i)(?:(?<![a-z0-9+.\-])[a-z0-9+.\-]++)?(?::(?:\\*/){2}|%3a%2f%2f)"
+_HEADERS = r"((?:proxy-)?authorization|(?:set-)?cookie|x-[a-z0-9\-]{0,40}(?:key|token|auth|secret)|api-key)"
+_QUOTED = r"(?:'[^'\n]{0,80}'|\"[^\"\n]{0,80}\"|`[^`\n]{0,80}`)"
+_V6 = r"(?:[0-9A-Fa-f]{0,4}:){2,}(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9A-Fa-f]{0,4})(?:%\w+)?"
+
+_RULES: tuple[tuple[str, "str | Callable[[re.Match[str]], str]"], ...] = (
+    # What no log line should carry, and what could hide a shape from the rules below.
+    ("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]", ""),
+    ("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]", "\ufffd"),
+    (r"(?s)-----BEGIN (?:[A-Z0-9 ]{0,60})-----.*?(?:-----END [A-Z0-9 ]{0,60}-----|\Z)", "[secret]"),
+    # Addresses with a scheme, whole: they may hold a password, a host, a path and a query.
+    (rf"{_SCHEME}[^\s\"'<>]*+(?:[\"'][^\s\"'<>]{{0,64}}@[^\s\"'<>]*+)?", "[address]"),
+    # SQL, to the end of the text: a string literal may hold anything, a closing bracket or a blank line too.
+    (rf"(?s)(?:{_SQL}).*", "[sql]"),
+    # Headers, to the end of the line or quote.
+    (rf"(?i){_HEADERS}({_SEPARATOR}){_DONE}(?:\\*\"[^\"\n]*+\"?|\\*'[^'\n]*+'?|[^\"'\n]++)", r"\1\2[secret]"),
+    # name=value, name: value, "name": "value", name -> value; a number of tokens is no token.
+    (
+        rf"{_NAME}(?![\w.\-]*?tokens[\"']?[:=\s]+\d+\b)(?=[\w.\-]*?(?:{_KEY_NAMES}))([\w.\-]++{_SEPARATOR}){_VALUE}",
+        r"\1[secret]",
+    ),
+    (
+        rf"{_NAME}((?:(?=[\w.\-]*?(?:{_PLACE_NAMES}))[\w.\-]++|(?:{_EXACT_NAMES}))(?![\w.\-]){_SEPARATOR}){_VALUE}",
+        r"\1[address]",
+    ),
+    # "password is x", "API key x", "key of the shop: x".
+    (
+        rf"(?i){_ANNOUNCING}([\"']?(?:\s+(?:is|was|ist|war|lautet|of|value))*+\s+){_PLAIN_END}{_VALUE}",
+        r"\1\2[secret]",
+    ),
+    (rf"(?i){_KEY_OF}{_PLAIN_END}(?-i:{_HAS_DIGIT_OR_MARK}){_VALUE}", r"\1\2[secret]"),
+    (_START + _VENDOR_KEYS, "[secret]"),
+    # Accounts and other names that a database or a server is known by.
+    (rf"{_QUOTED}@(?:{_QUOTED}|\S++)", "[address]"),
+    (r"(?<![\w.+\-%:/~!$*#&])[\w.+\-%:/~!$*#&]*+@[\w.\-:\[\]]++", "[address]"),
+    (rf"(?i){_STORED_IN}{_PLAIN_END}(?-i:{_HAS_DIGIT_OR_MARK}){_VALUE}", r"\1[address]"),
+    # Addresses without a scheme.
+    (rf"(?:(?<![\w:])|(?<=\\[nrt]))\[?{_V6}(?:\]:\d+|\](?!\w))?", _v6_kept),
+    (r"(?<!\d)(?:\d{1,3}\.){3,}\d++(?:[:/]\d+)?", "[address]"),
+    (rf"(?i){_WORD}(host(?:s|name)?(?:\s+(?:is|at|on|named|name))?[\s:=]+){_PLAIN_END}{_VALUE}", r"\1[address]"),
+    (rf"(?i){_MACHINES}{_PLAIN_END}(?-i:{_HAS_DIGIT_OR_MARK}){_VALUE}", r"\1[address]"),
+    (r"(?<![\w.\-])[A-Za-z_][\w.\-]*+:\d{2,5}(?!\d)", _port_kept),
+    (r"(?i)\blocalhost\b", "[address]"),
+    (rf"(?<![\w.\-])(?:[\w\-]+\.)+{_DOMAIN_ENDS}(?![\w\-])", "[address]"),
+    # Paths: quoted ones whole, then those with a root (blanks inside only before a further part), then relative ones.
+    (r"([\"'`])(?:~?/|\.{1,2}/|[A-Za-z]:[\\/]|\\\\)[^\"'`\n]*+", r"\1[path]"),
+    (_DRIVE, "[path]"),
+    (_ROOTED, "[path]"),
+    (r"(?<![\w./~@+%\-])[\w.~@+%\-]++(?:/[\w.~@+%\-]*+)++", _path_kept),
+    (r"(?<![\w.\-\\])[\w.\-]++(?:\\[\w.\-]++)+\.[A-Za-z]\w{0,5}", "[path]"),
+    (r"0[xX][0-9A-Fa-f]+", "[address]"),
+    (r"(?<![A-Za-z0-9_+/=~.\-])[A-Za-z0-9_+/=~.\-]{16,}+", _random_kept),
+    # A row of the same is one.
+    (r"(\[(?:secret|address|path|sql)\])\1+", r"\1"),
+)

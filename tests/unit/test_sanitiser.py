@@ -1,0 +1,389 @@
+"""
+The sanitiser: no secret, address, path or SQL survives, on no way into a text (F3, T10, P9).
+"""
+
+import itertools
+import time
+import types
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from nr_agent_core.domain.errors import AgentCoreError, FailureClass, InvalidValueError, ProviderError
+from nr_agent_core.domain.sanitiser import CUT, STORED_LIMIT, failure_text, sanitise, sanitised_chain
+
+ALNUM = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+# A marker no other part of a test's text holds: wherever it shows up again, the secret leaked.
+MARK = "Zq7"
+
+
+def marked(minimum, maximum=30, alphabet=ALNUM):
+    """Random text with the marker in it and at its end."""
+    return st.text(alphabet, min_size=minimum, max_size=maximum).map(lambda body: f"{MARK}{body}{MARK}")
+
+
+VENDOR_KEYS = st.one_of(
+    marked(12).map("sk-{}".format),
+    marked(12).map("sk-proj-{}".format),
+    marked(12).map("sk_live_{}".format),
+    marked(16).map("ghp_{}".format),
+    marked(16).map("github_pat_11AA_{}".format),
+    marked(12, alphabet="ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789").map(lambda key: f"AKIA{key.upper()}"),
+    marked(20).map("AIza{}".format),
+    marked(12).map("xoxb-1-{}".format),
+    marked(12).map("glpat-{}".format),
+    marked(12).map("hf_{}".format),
+    st.builds("eyJhbGci{}.{}.{}".format, marked(8), marked(8), marked(8)),
+    st.builds("-----BEGIN RSA PRIVATE KEY-----\n{}\n{}\n-----END RSA PRIVATE KEY-----".format, marked(30), marked(30)),
+    st.builds("-----BEGIN PRIVATE KEY-----\n{}".format, marked(30)),
+)
+PASSWORDS = marked(1, alphabet=ALNUM + "!$%*-_.")
+CARRIERS = (
+    "Bearer {}",
+    "Authorization: Bearer {}",
+    "Authorization: Basic {} more",
+    "{{'authorization': 'Bearer {}', 'host': 'x'}}",
+    '{{"authorization":"Bearer {}","message":"no"}}',
+    '{{\\"authorization\\": \\"Bearer {}\\"}}',
+    "x-api-key: {}",
+    "Cookie: session={}; other=1",
+    "api key {} is invalid",
+    "API key '{}' was refused",
+    "the api_key={} was refused",
+    "apikey: {}",
+    "The API key is {}.",
+    "Incorrect API key provided: {}.",
+    "password={}",
+    "password = '{} with blanks {}'",
+    'password: "{}"',
+    "PGPASSWORD={} psql",
+    "with password {} for the shop",
+    "Passwort {} ist falsch",
+    "pwd={};other=1",
+    "client_secret={}&grant=x",
+    "access_token%3D{}%26x",
+    "room token {} misses its server",
+    "https://llm.example/v1/models?key={}",
+    "https://user:{}@llm.example/v1",
+    "https:\\/\\/llm.example\\/v1?token={}",
+    "https%3A%2F%2Fllm.example%2F{}",
+    "postgresql://app:{}@db/crm",
+    "mysql+pymysql://app:{}@10.0.0.3:3306/crm",
+    "amqps://app:{}@mq",
+    "Server=tcp:x,1433;Uid=sa;Pwd={};",
+    "Key (api_token)=({}) already exists",
+    "AccountKey={};EndpointSuffix=x",
+)
+PLACES = st.sampled_from(
+    [
+        "https://zq7.example:8443/v1",
+        "zq7.internal",
+        "db.zq7.example.com",
+        "zq7:5432",
+        "zq7-db:8080",
+        "host=zq7",
+        "host zq7",
+        "hostname 'zq7'",
+        "host: zq7",
+        'could not translate host name "zq7" to address',
+        'connection to server at "zq7", port 5432 failed',
+        "Failed to resolve 'zq7'",
+        "Cannot connect to zq7-1",
+        "somebody@zq7.example",
+        "'root'@'zq7'",
+        'user "zq7"',
+        "user=zq7",
+    ]
+)
+NETWORK = st.one_of(
+    st.ip_addresses(v=4).map(str),
+    st.builds("{}:{}".format, st.ip_addresses(v=4), st.integers(1, 65535)),
+    st.ip_addresses(v=6).filter(lambda address: ":" in str(address)[1:]).map(str),
+    st.builds("[{}]:{}".format, st.ip_addresses(v=6), st.integers(10, 65535)),
+)
+PATHS = st.sampled_from(
+    [
+        "/srv/zq7/app.py",
+        "'/srv/my zq7 files/zq7.txt'",
+        "/srv/my zq7/zq7 files/a",
+        "~/zq7/x",
+        "../zq7",
+        "src/zq7/app.py",
+        "C:\\Users\\zq7\\x.txt",
+        "C:\\Program Files\\zq7\\x y\\z",
+        "c:/zq7/x",
+        "\\\\zq7\\share\\x",
+        "zq7\\lib\\x.dll",
+        'File "/srv/zq7/x.py", line 3',
+        "zq7.php:42",
+    ]
+)
+SQL = st.sampled_from(
+    [
+        "[SQL: SELECT zq7 FROM t WHERE a = ']' AND b = 'zq7']\n[parameters: ('zq7',)]",
+        "SELECT 1\nFROM zq7\n\nWHERE x = 'zq7'",
+        "select id, name from zq7",
+        "select * from zq7",
+        "INSERT INTO zq7 VALUES ('zq7')",
+        "insert into zq7 (a) values (1)",
+        "update zq7 set a = 1",
+        "UPDATE zq7 SET a = 'x; zq7'",
+        "DELETE FROM zq7",
+        "delete from zq7 where zq7 = 1",
+        "create table zq7 (a)",
+        "LINE 1: ... zq7 ...",
+    ]
+)
+PROSE = st.sampled_from(["", "could not go on: ", "(", "\n", "error='", "first line\nthen ", "[", "x, ", "\\n", "—"])
+
+
+def leaks(text):
+    """Whether the marker of a seeded secret is in *text*, in any case."""
+    return MARK.lower() in text.lower()
+
+
+@given(VENDOR_KEYS, PROSE)
+def test_keys_of_known_shape_go_wherever_they_stand(key, before):
+    """A vendor's key needs no word before it (F3)."""
+    assert not leaks(sanitise(f"{before}{key} was refused", limit=None))
+
+
+@given(st.sampled_from(CARRIERS), PASSWORDS, PROSE)
+def test_announced_secrets_go_whatever_they_look_like(carrier, secret, before):
+    """A name, a header or an address announces a secret; its shape does not matter (F3)."""
+    assert not leaks(sanitise(before + carrier.format(secret, secret), limit=None))
+
+
+@given(st.one_of(PLACES, PATHS, SQL), PROSE)
+def test_hosts_paths_and_statements_go(found, before):
+    """Hosts, accounts, paths and SQL are nothing for a reader (F3, P9)."""
+    assert not leaks(sanitise(f"{before}{found}", limit=None))
+
+
+@given(NETWORK)
+@example("10.9.8.7:7860")
+@example("::1")
+@example("fe80::1%eth0")
+@example("::ffff:10.0.0.1")
+def test_addresses_of_both_versions_go(address):
+    """Private and public addresses go, with their ports (F3)."""
+    assert sanitise(f"no route to {address} now") == "no route to [address] now"
+
+
+def test_memory_addresses_go():
+    """An object's address says nothing to a reader."""
+    assert sanitise("<Page object at 0x7f00aa>") == "<Page object at [address]>"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "429 Too Many Requests, please retry after 20 seconds",
+        "iteration 0, retry 2/5 in 1186ms: quota",
+        "API key identifier is required for provider OpenAI",
+        "The model `gpt-4o-mini-2024-07-18` does not exist or you do not have access to it.",
+        "model meta-llama/Llama-3 and/or claude-3-5-sonnet-20241022",
+        "maximum context length is 8192 tokens, requested 9001 tokens, max_tokens: 4096",
+        "Expecting value: line 1 column 1 (char 0)",
+        "unsupported operand type(s) for +: 'int' and 'str'",
+        "run '0f8fad5b-d9cb-469f-a165-70867728950e' is at event 7; this append expected 6",
+        "UNIQUE constraint failed: page.title",
+        "please select a provider at 12:30:45",
+        "KeyError: 'title'",
+        "The token expired; the password was rejected; the server returned 503",
+        "the model's answer was filtered by nr_agent_core.domain.errors.ProviderError",
+    ],
+)
+def test_the_true_reason_stays(text):
+    """What tells an administrator what is wrong is not removed with the rest."""
+    assert sanitise(text) == text
+
+
+TEXTS = st.one_of(
+    st.text(),
+    st.text("ab1 :=/\\\"'[]().@-\n%"),
+    st.lists(
+        st.one_of(
+            st.sampled_from(
+                ["key", "=", ":", " ", "'", '"', "[secret]", "[", "]", "\\", "/", "://", "@", "sk-", "host"]
+            ),
+            st.sampled_from(["password ", "select ", "is ", "1.2.3.4", "::", "0x", CUT, "-----BEGIN A-----", "token"]),
+            PASSWORDS,
+        )
+    ).map("".join),
+)
+
+
+@given(TEXTS, st.one_of(st.none(), st.integers(0, 60)))
+def test_sanitising_again_changes_nothing(text, limit):
+    """A sanitised text is a fixed point (F3)."""
+    once = sanitise(text, limit=limit)
+
+    assert sanitise(once, limit=limit) == once
+
+
+@given(TEXTS, st.integers(0, 600))
+def test_the_cut_holds(text, limit):
+    """No result is longer than the limit, and one that was cut says so."""
+    cut = sanitise(text, limit=limit)
+
+    assert len(cut) <= limit
+    assert len(cut) == len(sanitise(text, limit=None)) or cut.endswith(CUT[:limit])
+
+
+def test_the_limit_is_500_characters():
+    """Stored text is cut at 500 characters (F3)."""
+    assert len(sanitise("too much " * 500)) == STORED_LIMIT == 500
+
+
+@pytest.mark.parametrize("limit", [-1, True, 2.5, "9"])
+def test_a_strange_limit_is_refused(limit):
+    """A limit is an integer from 0, or None."""
+    with pytest.raises(InvalidValueError):
+        sanitise("x", limit=limit)
+
+
+@given(PASSWORDS, st.integers(19_900, 20_100))
+def test_no_secret_shows_at_the_end_of_a_long_texts_head(secret, length):
+    """Only the beginning of a very long text is stored; a secret across its end loses its shape, so it goes whole."""
+    text = "https://a.example/" + "x" * (length - 40) + f" password={secret} " + "y" * 40_000
+
+    assert not leaks(sanitise(text))
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [" ", "a", "/", "\\", '"', "'", ":", "a.", "a:", "a/", "://'", "key ", "key=", "token x ", "sk-", "a@", "select x ",
+     "-----BEGIN A-----", "[", "key=(", "c:\\a b", "/a b", "a-", "1.", "f:", "create x ", "token" + " " * 50],
+)  # fmt: skip
+def test_time_grows_no_faster_than_the_text(unit):
+    """No text makes the sanitiser slow: four times the text takes about four times the time."""
+
+    def seconds(size):
+        text = unit * (size // len(unit))
+        started = time.perf_counter()
+        sanitise(text, limit=None)
+        return time.perf_counter() - started
+
+    seconds(1000)
+
+    assert seconds(80_000) < 8 * max(min(seconds(20_000) for _ in range(3)), 0.02)
+
+
+class UnreadableError(Exception):
+    """An exception whose text cannot be made."""
+
+    def __str__(self):
+        raise RuntimeError("no text")
+
+
+def raised(error):
+    """*error* with a traceback of its own."""
+    try:
+        raise error
+    except type(error) as caught:
+        return caught
+
+
+def placed(errors, how):
+    """*errors* as one failure: chained by cause or context, or as members of a group."""
+    if how == "group":
+        return ExceptionGroup("several", errors)
+    for outer, inner in itertools.pairwise(errors):
+        setattr(outer, how, inner)
+    return errors[0]
+
+
+@given(
+    st.lists(st.sampled_from(CARRIERS), min_size=1, max_size=5),
+    PASSWORDS,
+    st.sampled_from(["__cause__", "__context__", "group"]),
+)
+def test_no_secret_survives_anywhere_in_a_chain(carriers, secret, how):
+    """Causes, contexts and members of groups are sanitised like the outermost text, log included (F3, T10)."""
+    error = placed([ValueError(carrier.format(secret, secret)) for carrier in carriers], how)
+
+    assert not leaks(failure_text(error))
+    assert not leaks(sanitised_chain(error))
+
+
+def test_the_stored_text_names_the_chain():
+    """The stored text holds types and sanitised texts, outermost first (F1)."""
+    error = placed(
+        [ProviderError("not reachable", FailureClass.CONNECTION), OSError("no route to 10.0.0.1")], "__cause__"
+    )
+
+    assert failure_text(error) == "ProviderError: not reachable <- OSError: no route to [address]"
+
+
+def test_the_stored_text_is_cut_and_at_rest():
+    """Cut at 500 characters over the whole chain, and a fixed point of the sanitiser (F3)."""
+    text = failure_text(placed([ValueError("a lot " * 50) for _ in range(30)], "__cause__"))
+
+    assert len(text) == STORED_LIMIT
+    assert sanitise(text) == text
+
+
+def test_the_log_holds_frames_without_paths():
+    """The log names module, function and line, never a file (T10)."""
+    log = sanitised_chain(placed([raised(ValueError("outer")), raised(KeyError("inner"))], "__cause__"))
+
+    assert [line.split(":")[0].split()[0] for line in log.splitlines()] == ["ValueError", "at", "from", "at"]
+    assert f"  at {__name__}.raised:" in log
+    assert ".py" not in log
+    assert "/" not in log
+
+
+def test_the_log_is_uncut():
+    """The 500 characters are for the stored text only."""
+    assert len(sanitised_chain(ValueError("a lot " * 500))) > 2 * STORED_LIMIT
+
+
+def test_deep_recursion_does_not_fill_the_log():
+    """Of very many frames both ends are shown."""
+
+    def deeper(depth):
+        if depth == 0:
+            raise ValueError("deep")
+        deeper(depth - 1)
+
+    with pytest.raises(ValueError, match="deep") as caught:
+        deeper(200)
+
+    assert "more frames)" in sanitised_chain(caught.value)
+    assert len(sanitised_chain(caught.value).splitlines()) < 50
+
+
+@pytest.mark.parametrize("make", [failure_text, sanitised_chain])
+def test_an_exception_without_readable_text_is_named(make):
+    """An exception whose text cannot be made does no further harm."""
+    assert make(UnreadableError()).startswith("UnreadableError: [withheld]")
+
+
+@pytest.mark.parametrize("make", [failure_text, sanitised_chain])
+def test_an_exception_without_text_is_its_type(make):
+    """Nothing is added to an empty text."""
+    assert make(AgentCoreError()) == "AgentCoreError"
+
+
+def test_the_name_of_a_type_is_no_way_in():
+    """A type made at run time may be named like anything."""
+    error = types.new_class("password=Zq7", (Exception,))("x")
+
+    assert failure_text(error) == "Exception: x"
+
+
+@given(st.text(st.characters(categories=["Cs", "Cc", "Cf"])))
+def test_what_no_store_can_hold_is_replaced(text):
+    """Lone surrogates and control characters leave the text, line ends and tabs stay."""
+    clean = sanitise(text, limit=None)
+
+    clean.encode("utf-8")
+    assert "\x00" not in clean
+    assert "\x1b" not in clean
+
+
+def test_invisible_characters_hide_no_key():
+    """A zero-width space inside a key does not save it."""
+    assert sanitise("s\u200bk-Zq7abcdefgh\u200bijk") == "[secret]"
