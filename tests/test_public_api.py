@@ -73,7 +73,8 @@ def _class(name: str, cls: type) -> Iterator[str]:
     elif "__init__" in vars(cls) and not getattr(cls, "_is_protocol", False):
         yield f"    {_signature(cls)}"
     for member, value in sorted(vars(cls).items()):
-        if member.startswith("_") or (issubclass(cls, enum.Enum) and member in cls.__members__):
+        # A contract suite may gain tests: whoever inherits it wants them.
+        if member.startswith(("_", "test_")) or (issubclass(cls, enum.Enum) and member in cls.__members__):
             continue
         yield from _member(member, value)
 
