@@ -13,7 +13,7 @@ A text that no store can hold is refused here, before a transaction is open.
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias, assert_never
 
-from nr_agent_core.codec.forms import dump, dump_notices, member, require_storable
+from nr_agent_core.codec.forms import dump, dump_notices, member, require_storable, restore_nul
 from nr_agent_core.domain.conversation import NewMessage
 from nr_agent_core.domain.errors import InvalidValueError, StoredFormError
 from nr_agent_core.domain.failures import FailureCode
@@ -164,7 +164,7 @@ def read_run_row(columns: Sequence[Any]) -> RunRow:
         expires_at=expires,
         reason=None if reason is None else member(RunReason, reason, subject),
         code=None if code is None else member(FailureCode, code, subject),
-        error=error,
+        error=None if error is None else restore_nul(error),
         outside=bool(out),
     )
 

@@ -11,7 +11,8 @@ An adapter's tests inherit a suite and override its fixture:
 """
 
 from nr_agent_core.testing.contracts.conversation_store import ConversationStoreContract
+from nr_agent_core.testing.contracts.event_bus import EventBusContract
 from nr_agent_core.testing.contracts.run_store import RunStoreContract
 from nr_agent_core.testing.contracts.unit_of_work import UnitOfWorkContract
 
-__all__ = ["ConversationStoreContract", "RunStoreContract", "UnitOfWorkContract"]
+__all__ = ["ConversationStoreContract", "EventBusContract", "RunStoreContract", "UnitOfWorkContract"]

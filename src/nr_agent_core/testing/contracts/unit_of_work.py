@@ -275,8 +275,11 @@ class UnitOfWorkContract(RunStoreContract, ConversationStoreContract, ClaimingCo
                 store.commit([start, *changes])
             assert bad not in str(error.value)
 
-        assert store.conversation_row(bad) is store.run_row(bad) is None
-        assert store.messages(bad) == store.writes_of(bad) == store.history(bad, budget=1).messages == ()
+        assert store.conversation_row(bad) is None
+        assert store.run_row(bad) is None
+        assert store.messages(bad) == ()
+        assert store.writes_of(bad) == ()
+        assert store.history(bad, budget=1).messages == ()
         assert store.run_row("r1") is None
         store.commit([start, said("c1", "fine")])
         assert status_of(store, "r1") is RunStatus.RUNNING

@@ -1,0 +1,176 @@
+"""
+The statements of a commit. Each runs inside a transaction that somebody else opened.
+"""
+
+import sqlite3
+from typing import assert_never
+
+from nr_agent_core import codec
+from nr_agent_core.adapters.sqlite.schema import SETTLED
+from nr_agent_core.domain.errors import (
+    ConversationBusyError,
+    IllegalMoveError,
+    InvalidValueError,
+    LeaseHeldError,
+    NotFoundError,
+    StaleAppendError,
+    StoredFormError,
+)
+from nr_agent_core.domain.run_status import RunStatus
+from nr_agent_core.domain.tool_result import RecordWrite
+from nr_agent_core.ports.unit_of_work import OpenConversation
+
+_OPEN = "INSERT INTO conversation(id, owner, created_at) VALUES (?, ?, ?) ON CONFLICT(id) DO NOTHING"
+# One statement finds the next position, compares it with the expected one and takes it.
+_ADD = """
+    INSERT INTO message(conversation, position, role, run, at, tokens, notices, text)
+    SELECT ?1, next, ?3, ?4, ?5, ?6, ?7, ?8
+    FROM (SELECT coalesce(max(position), -1) + 1 AS next FROM message WHERE conversation = ?1)
+    WHERE ?2 IS NULL OR next = ?2
+"""
+_BEGIN = f"""
+    INSERT INTO run(id, owner, conversation, status, sequence, message, created_at,
+                    lease_until, not_before, expires_at, reason, code, error, outside)
+    SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14
+    WHERE ?3 IS NULL OR NOT EXISTS (SELECT 1 FROM run WHERE conversation = ?3 AND status NOT IN {SETTLED})
+"""
+_GO_ON = """
+    UPDATE run SET status = ?, sequence = ?, lease_until = coalesce(?, lease_until), not_before = ?, expires_at = ?,
+                   reason = ?, code = ?, error = ?, outside = ?
+    WHERE id = ? AND sequence = ?
+"""
+# The one place where a lease is read (R8).
+_CLAIM = _GO_ON + "AND (status = 'queued' AND not_before <= ? OR status = 'running' AND lease_until <= ?)"
+_EVENT = "INSERT INTO event(run, seq, kind, at, facts, content) VALUES (?, ?, ?, ?, ?, ?)"
+_WRITE = """
+    INSERT INTO tool_write(run, conversation, seq, record_table, record_uid, uid_type, kind)
+    VALUES (?, ?, ?, ?, ?, ?, ?)
+"""
+_FORGET = "UPDATE event SET content = NULL WHERE run = ? AND content IS NOT NULL"
+_STANDING = "SELECT sequence, status, not_before, lease_until FROM run WHERE id = ?"
+_END = """
+    UPDATE run SET status = 'cancelled', reason = 'superseded', sequence = ?, lease_until = 0.0, expires_at = NULL
+    WHERE id = ?
+"""
+
+
+def store_change(db: sqlite3.Connection, columns: codec.ChangeColumns, now: float) -> None:
+    """
+    Store one change at the time *now* (see the port for what is refused, and how).
+    """
+    match columns:
+        case codec.AppendColumns():
+            _append(db, columns, now)
+        case codec.AddColumns(conversation, messages):
+            for message in messages:
+                _add(db, conversation, message, now)
+        case OpenConversation(conversation, owner):
+            if not db.execute(_OPEN, (conversation, owner, now)).rowcount:
+                raise ConversationBusyError(conversation)
+        case codec.LetGoColumns():
+            _let_go(db, columns, now)
+        case _:
+            assert_never(columns)
+
+
+def _add(db: sqlite3.Connection, conversation: str, message: codec.MessageColumns, now: float) -> None:
+    text = codec.escape_nul(message.text)
+    expected = message.expected
+    values = (conversation, expected, message.role, message.run_id, now, message.tokens, message.notices, text)
+    try:
+        if db.execute(_ADD, values).rowcount:
+            return
+    except sqlite3.IntegrityError:
+        raise NotFoundError("conversation", conversation) from None
+    (following,) = db.execute(
+        "SELECT coalesce(max(position), -1) + 1 FROM message WHERE conversation = ?", (conversation,)
+    ).fetchone()
+    if expected is None or expected < following:
+        raise ConversationBusyError(conversation)
+    raise InvalidValueError(f"the position of a message in {conversation!r}", expected, f"{following}")
+
+
+def _append(db: sqlite3.Connection, columns: codec.AppendColumns, now: float) -> None:
+    run = columns.run
+    if columns.expected == 0:
+        _begin(db, columns, now)
+    else:
+        _go_on(db, columns, now)
+        if columns.settles:
+            db.execute(_FORGET, (run.id,))
+    events = [(run.id, number, kind, now, facts, content) for number, kind, facts, content in columns.events]
+    try:
+        db.executemany(_EVENT, events)
+    except sqlite3.IntegrityError:
+        raise StoredFormError(f"run {run.id!r}", "its stream is longer than its row says") from None
+    for number, write in columns.writes:
+        db.execute(_WRITE, (run.id, run.conversation, number, *_write_columns(write)))
+
+
+def _write_columns(write: RecordWrite) -> tuple[str, str, str, str]:
+    # As text, with its type beside it: a number may be larger than any column.
+    uid = write.reference.uid
+    return write.reference.table, str(uid), type(uid).__name__, write.kind.value
+
+
+def _state(columns: codec.AppendColumns, now: float) -> tuple[object, ...]:
+    run, lease = columns.run, columns.lease_for
+    until = lease if lease is None else now + lease if columns.status is RunStatus.RUNNING else 0.0
+    return (
+        until,
+        run.not_before,
+        columns.expires_at,
+        run.reason and run.reason.value,
+        run.code and run.code.value,
+        run.error and codec.escape_nul(run.error),
+        run.outside,
+    )
+
+
+def _begin(db: sqlite3.Connection, columns: codec.AppendColumns, now: float) -> None:
+    run = columns.run
+    until, *state = _state(columns, now)
+    values = (
+        *(run.id, run.owner, run.conversation, columns.status.value, run.sequence, run.message, now),
+        *(until or 0.0, *state),
+    )
+    try:
+        if db.execute(_BEGIN, values).rowcount:
+            return
+    except sqlite3.IntegrityError:
+        pass
+    standing = db.execute(_STANDING, (run.id,)).fetchone()
+    if standing is not None:
+        raise StaleAppendError(run.id, 0, standing[0])
+    conversation = run.conversation or ""
+    if db.execute("SELECT 1 FROM conversation WHERE id = ?", (conversation,)).fetchone() is None:
+        raise NotFoundError("conversation", conversation)
+    raise ConversationBusyError(conversation)
+
+
+def _go_on(db: sqlite3.Connection, columns: codec.AppendColumns, now: float) -> None:
+    run, expected = columns.run, columns.expected
+    values = (columns.status.value, run.sequence, *_state(columns, now), run.id, expected)
+    changed = db.execute(_CLAIM, (*values, now, now)) if columns.claims else db.execute(_GO_ON, values)
+    if changed.rowcount:
+        return
+    standing = db.execute(_STANDING, (run.id,)).fetchone()
+    if standing is None or standing[0] != expected:
+        raise StaleAppendError(run.id, expected, 0 if standing is None else standing[0])
+    _, status, not_before, lease_until = standing
+    if status not in (RunStatus.QUEUED.value, RunStatus.RUNNING.value):
+        raise IllegalMoveError(run.id, status, "claimed")
+    raise LeaseHeldError(run.id, not_before if status == RunStatus.QUEUED.value else lease_until)
+
+
+def _let_go(db: sqlite3.Connection, columns: codec.LetGoColumns, now: float) -> None:
+    run_id = columns.run_id
+    # A row that is damaged itself is unsettled as long as it does not say that it is settled.
+    found = db.execute(f"SELECT sequence FROM run WHERE id = ? AND status NOT IN {SETTLED}", (run_id,)).fetchone()
+    if found is None:
+        return
+    (stored,) = db.execute("SELECT coalesce(max(seq) + 1, 0) FROM event WHERE run = ?", (run_id,)).fetchone()
+    number = max(found[0], stored)
+    db.execute(_END, (number + 1, run_id))
+    db.execute(_FORGET, (run_id,))
+    db.execute(_EVENT, (run_id, number, columns.kind, now, columns.facts, None))

@@ -1,0 +1,47 @@
+"""
+Conversations and their messages, read.
+"""
+
+import sqlite3
+
+from nr_agent_core import codec
+from nr_agent_core.adapters.sqlite.reading import MESSAGE_COLUMNS, bounded, read_message, rows_of
+from nr_agent_core.adapters.sqlite.runs import RUN_COLUMNS
+from nr_agent_core.domain.conversation import Message
+from nr_agent_core.ports.conversation_store import ConversationRow
+
+_ROW = f"""
+    SELECT c.owner, c.created_at,
+        (SELECT max(position) FROM message WHERE conversation = c.id),
+        (SELECT position FROM message WHERE conversation = c.id AND role = 'user' ORDER BY position DESC LIMIT 1),
+        {RUN_COLUMNS}
+    FROM conversation AS c
+    LEFT JOIN run ON run.number = (SELECT max(number) FROM run WHERE conversation = c.id)
+    WHERE c.id = ?
+"""
+_PAGE = f"""
+    SELECT {MESSAGE_COLUMNS} FROM message WHERE conversation = ? AND position < ? ORDER BY position DESC LIMIT ?
+"""
+
+
+def conversation_row(db: sqlite3.Connection, conversation: str) -> ConversationRow | None:
+    """The conversation with its last run, or None when there is none."""
+    found = rows_of(db, _ROW, conversation)
+    if not found:
+        return None
+    owner, created_at, last, last_user, *run = found[0]
+    return ConversationRow(
+        conversation,
+        owner,
+        created_at,
+        None if run[0] is None else codec.read_run_row(run),
+        -1 if last is None else last,
+        -1 if last_user is None else last_user,
+    )
+
+
+def messages(db: sqlite3.Connection, conversation: str, before: int | None, limit: int) -> tuple[Message, ...]:
+    """The newest *limit* messages below position *before* (None: from the end), oldest first."""
+    below = bounded(2**63 if before is None else before)
+    rows = rows_of(db, _PAGE, conversation, below, bounded(max(limit, 0)))
+    return tuple([read_message(row) for row in reversed(rows)])

@@ -1,0 +1,156 @@
+"""
+The tables, and how a file of an earlier release is brought up to them.
+
+Rule 1: a released step is never changed; what is new is a further step.
+Rule 2: a file that a newer release wrote, or that is somebody else's, is left as it is.
+"""
+
+import sqlite3
+
+from nr_agent_core.domain.errors import NewerFormError, StoredFormError
+
+APPLICATION_ID = 0x6E726163
+"""Marks a file as ours, so that no other application's database is ever taken for an empty one."""
+
+SETTLED = "('completed', 'failed', 'cancelled')"
+
+_FIRST = (
+    """
+    CREATE TABLE conversation(
+        id TEXT PRIMARY KEY,
+        owner TEXT NOT NULL,
+        created_at REAL NOT NULL
+    ) STRICT, WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE message(
+        conversation TEXT NOT NULL REFERENCES conversation(id) ON DELETE CASCADE,
+        position INTEGER NOT NULL,
+        role TEXT NOT NULL,
+        run TEXT,
+        at REAL NOT NULL,
+        tokens INTEGER NOT NULL,
+        notices TEXT,
+        text TEXT NOT NULL,
+        PRIMARY KEY (conversation, position)
+    ) STRICT, WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE run(
+        number INTEGER PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        owner TEXT NOT NULL,
+        conversation TEXT REFERENCES conversation(id) ON DELETE CASCADE,
+        status TEXT NOT NULL,
+        sequence INTEGER NOT NULL,
+        message INTEGER,
+        created_at REAL NOT NULL,
+        lease_until REAL NOT NULL,
+        not_before REAL NOT NULL,
+        expires_at REAL,
+        reason TEXT,
+        code TEXT,
+        error TEXT,
+        outside INTEGER NOT NULL
+    ) STRICT
+    """,
+    "CREATE INDEX run_of_conversation ON run(conversation) WHERE conversation IS NOT NULL",
+    f"CREATE UNIQUE INDEX run_unsettled ON run(conversation) WHERE status NOT IN {SETTLED}",
+    # Content is JSON today; encrypted bytes would need no other table.
+    """
+    CREATE TABLE event(
+        run TEXT NOT NULL REFERENCES run(id) ON DELETE CASCADE,
+        seq INTEGER NOT NULL,
+        kind TEXT NOT NULL,
+        at REAL NOT NULL,
+        facts TEXT NOT NULL,
+        content ANY,
+        PRIMARY KEY (run, seq)
+    ) STRICT, WITHOUT ROWID
+    """,
+    # Outlives its run and conversation: the feed is kept until the host says otherwise.
+    """
+    CREATE TABLE tool_write(
+        position INTEGER PRIMARY KEY AUTOINCREMENT,
+        run TEXT NOT NULL,
+        conversation TEXT,
+        seq INTEGER NOT NULL,
+        record_table TEXT NOT NULL,
+        record_uid TEXT NOT NULL,
+        uid_type TEXT NOT NULL,
+        kind TEXT NOT NULL
+    ) STRICT
+    """,
+    "CREATE INDEX tool_write_of_run ON tool_write(run)",
+    "CREATE INDEX tool_write_of_conversation ON tool_write(conversation) WHERE conversation IS NOT NULL",
+    """
+    CREATE TRIGGER event_facts_stay BEFORE UPDATE OF run, seq, kind, at, facts ON event
+    BEGIN SELECT RAISE(ABORT, 'the facts of an event are never changed'); END
+    """,
+    """
+    CREATE TRIGGER event_content_is_only_forgotten BEFORE UPDATE OF content ON event WHEN NEW.content IS NOT NULL
+    BEGIN SELECT RAISE(ABORT, 'the content of an event is never changed, only forgotten'); END
+    """,
+    # A whole run may go, and its events with it; a single event may not.
+    """
+    CREATE TRIGGER event_stays BEFORE DELETE ON event WHEN EXISTS (SELECT 1 FROM run WHERE id = OLD.run)
+    BEGIN SELECT RAISE(ABORT, 'an event is deleted with its run only'); END
+    """,
+    """
+    CREATE TRIGGER message_is_not_changed BEFORE UPDATE ON message
+    BEGIN SELECT RAISE(ABORT, 'a message is never changed'); END
+    """,
+    """
+    CREATE TRIGGER message_stays BEFORE DELETE ON message
+    WHEN EXISTS (SELECT 1 FROM conversation WHERE id = OLD.conversation)
+    BEGIN SELECT RAISE(ABORT, 'a message is deleted with its conversation only'); END
+    """,
+    """
+    CREATE TRIGGER tool_write_is_not_changed BEFORE UPDATE ON tool_write
+    BEGIN SELECT RAISE(ABORT, 'an entry of the feed is never changed'); END
+    """,
+)
+
+STEPS: tuple[tuple[str, ...], ...] = (_FIRST,)
+"""What brings a file from one schema version to the next; the version is the number of steps taken."""
+
+
+def require_ours(db: sqlite3.Connection, name: str) -> int:
+    """
+    The schema version of the file *name*; 0 for an empty one. Nothing is changed.
+
+    Raises:
+        NewerFormError: a newer release wrote it.
+        StoredFormError: it is the database of another application.
+    """
+    (mark,), (version,) = (db.execute(f"PRAGMA {each}").fetchone() for each in ("application_id", "user_version"))
+    empty = db.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,)
+    if empty and mark in (0, APPLICATION_ID):
+        return 0
+    if mark != APPLICATION_ID:
+        raise StoredFormError(f"file {name!r}", "it is the database of another application; nothing was changed in it")
+    if version > len(STEPS):
+        raise NewerFormError(f"schema of {name!r}", version, len(STEPS))
+    return int(version)
+
+
+def bring_up_to_date(db: sqlite3.Connection, name: str) -> None:
+    """
+    Take the steps that are missing in the file *name*, all of them or none.
+
+    Several processes may try at once: one takes them, the others find them taken.
+    """
+    if require_ours(db, name) == len(STEPS):
+        return
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        for step in STEPS[require_ours(db, name) :]:
+            for statement in step:
+                db.execute(statement)
+        db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        db.execute(f"PRAGMA user_version = {len(STEPS)}")
+        db.execute("COMMIT")
+    except BaseException:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise

@@ -1,0 +1,146 @@
+"""
+The store in one SQLite file.
+"""
+
+import os
+from collections.abc import Sequence
+from typing import Literal
+
+from nr_agent_core import codec
+from nr_agent_core.adapters.sqlite import conversations, runs
+from nr_agent_core.adapters.sqlite.appending import store_change
+from nr_agent_core.adapters.sqlite.connections import Connections, WriteTransaction
+from nr_agent_core.adapters.sqlite.history import Windows
+from nr_agent_core.defaults.clock import SystemClock
+from nr_agent_core.domain.conversation import Message
+from nr_agent_core.domain.errors import InvalidValueError
+from nr_agent_core.domain.provenance import StoredWrite
+from nr_agent_core.domain.tool_result import RecordWrite
+from nr_agent_core.ports.clock import Clock
+from nr_agent_core.ports.conversation_store import ConversationRow, History
+from nr_agent_core.ports.run_store import RunRow, StoredEvent
+from nr_agent_core.ports.unit_of_work import Change
+
+
+class SqliteStore:
+    """
+    Conversations and runs in one SQLite file (:class:`~nr_agent_core.ports.unit_of_work.UnitOfWork`).
+
+    Any number of threads and processes of one machine may use the file. It is opened on first use,
+    so a store may be made before a process forks; no connection is ever carried across a fork.
+
+    Args:
+        path: the file, made on first use; its directory must exist. ``:memory:`` is one database
+            for all threads of this object, lost with it, and refused in a forked process.
+        synchronous: ``FULL`` keeps every commit through a loss of power; ``NORMAL`` may lose the
+            last ones then (never through a crash of the process), for about a ninth of the time.
+        busy_timeout: seconds to wait for other writers, in this process and then in others,
+            before StoreUnavailableError.
+        clock: of stamps, leases and expiry; the machine's clock by default.
+
+    Raises:
+        InvalidValueError: a setting is something else. No file was touched.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        synchronous: Literal["FULL", "NORMAL"] = "FULL",
+        busy_timeout: float = 30.0,
+        clock: Clock | None = None,
+    ) -> None:
+        name = os.fspath(path)
+        if not isinstance(name, str) or not name or "\0" in name:
+            raise InvalidValueError("the path of a store", name, "the path of a file, or ':memory:'")
+        if synchronous not in ("FULL", "NORMAL"):
+            raise InvalidValueError("synchronous", synchronous, "FULL or NORMAL")
+        if isinstance(busy_timeout, bool) or not 0 <= busy_timeout <= 3600:
+            raise InvalidValueError("the busy timeout", busy_timeout, "0 to 3600 seconds")
+        self._clock: Clock = clock or SystemClock()
+        self._connections = Connections(name, synchronous, float(busy_timeout))
+        self._windows, self._process = Windows(), os.getpid()
+
+    def now(self) -> float:
+        """The store's time, seconds since 1970-01-01 UTC."""
+        return self._clock.now()
+
+    def close(self) -> None:
+        """Close the calling thread's connection; the next use opens another one."""
+        self._connections.close()
+
+    def checkpoint(self) -> bool:
+        """
+        Write back the write-ahead log and cut it to nothing, so that forgotten content is gone from both files.
+
+        Returns:
+            Whether that was possible; False while others read or write. Nothing is lost either way.
+        """
+        with self._connections.of_this_thread() as db:
+            (busy, _, _) = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        return not busy
+
+    # ------------------------------------------------------------------------------------ writing
+
+    def commit(self, changes: Sequence[Change]) -> None:
+        """Store all *changes* in one durable transaction, or none (see the port for errors)."""
+        stored = [codec.columns_of(change) for change in changes]
+        if not stored:
+            return
+        with WriteTransaction(self._connections) as db:
+            # Read once nobody else can write: leases and stamps are as of now, not as of the wait before.
+            now = self._clock.now()
+            for columns in stored:
+                store_change(db, columns, now)
+
+    # ------------------------------------------------------------------------------ conversations
+
+    def conversation_row(self, conversation: str) -> ConversationRow | None:
+        """The conversation with its last run, or None when there is none."""
+        with self._connections.of_this_thread() as db:
+            return conversations.conversation_row(db, conversation)
+
+    def messages(self, conversation: str, *, before: int | None = None, limit: int = 50) -> tuple[Message, ...]:
+        """The newest *limit* messages below position *before* (None: from the end), oldest first."""
+        with self._connections.of_this_thread() as db:
+            return conversations.messages(db, conversation, before, limit)
+
+    def history(self, conversation: str, *, budget: int) -> History:
+        """The newest messages that fit into *budget*, at least one, and the records their runs wrote."""
+        if self._process != os.getpid():
+            # What was read stays right in a fork; its lock may be held by a thread that is not there.
+            self._windows, self._process = Windows(), os.getpid()
+        with self._connections.of_this_thread() as db:
+            return self._windows.history(db, conversation, budget)
+
+    # --------------------------------------------------------------------------------------- runs
+
+    def run_row(self, run_id: str) -> RunRow | None:
+        """The row beside the run's stream, or None when there is no such run."""
+        with self._connections.of_this_thread() as db:
+            return runs.run_row(db, run_id)
+
+    def events(self, run_id: str, *, after: int = -1) -> tuple[StoredEvent, ...]:
+        """The run's events with a number above *after*, in order; never an empty stream for an unreadable one."""
+        with self._connections.of_this_thread() as db:
+            return runs.events(db, run_id, after)
+
+    def waiting_runs(self, *, limit: int) -> tuple[RunRow, ...]:
+        """Runs that wait for an approval, oldest first."""
+        with self._connections.of_this_thread() as db:
+            return runs.waiting_runs(db, limit)
+
+    def due_runs(self, *, queued_grace: float, limit: int) -> tuple[RunRow, ...]:
+        """Runs that upkeep has to look at now, longest overdue first."""
+        with self._connections.of_this_thread() as db:
+            return runs.due_runs(db, self._clock.now(), queued_grace, limit)
+
+    def writes(self, *, after: int, limit: int) -> tuple[StoredWrite, ...]:
+        """The durable feed above position *after*, in commit order."""
+        with self._connections.of_this_thread() as db:
+            return runs.writes(db, after, limit)
+
+    def writes_of(self, run_id: str) -> tuple[RecordWrite, ...]:
+        """The records this run wrote, in order, one entry per record, the last kind counting."""
+        with self._connections.of_this_thread() as db:
+            return runs.writes_of(db, run_id)
