@@ -1,5 +1,5 @@
 """
-One story told with deaths: a message, two calls in one round, an approval, an answer.
+One story told with deaths: a message, a round of calls, an approval, an answer.
 
 Whoever lives next looks at the store and goes on from there, as any process would: it sends, decides
 or recovers. Afterwards the host's log of executions, the announcements, the feed and the stream
@@ -11,7 +11,7 @@ from typing import Any
 
 import attrs
 
-from nr_agent_core import Chat, Reader, RoleAccess, Tool, ToolContext, ToolEffect, ToolResult, WriteKind
+from nr_agent_core import Chat, Outcome, Reader, RoleAccess, Tool, ToolContext, ToolEffect, ToolResult, WriteKind
 from nr_agent_core.adapters.blinker_event_bus import BlinkerEventBus
 from nr_agent_core.domain.provenance import AiRecordWritten
 from nr_agent_core.domain.run import Run, fold
@@ -25,8 +25,30 @@ from nr_agent_core.testing.scripted_model import ScriptedModel, call, round_of
 
 ANNA = Reader("anna")
 CONVERSATION = "c1"
-CALLS = 2
+WRITES = ("create_page", "create_page")
+MIXED = ("search_pages", "create_page", "search_pages", "create_page")
 LIVES = 60
+
+
+@attrs.frozen(kw_only=True)
+class Plot:
+    """
+    What the story is about.
+
+    ``round`` names the tools of the model's one round. ``reconciles`` is what the host answers
+    about an interrupted write: True for the truth, else the answer itself; None: it cannot be
+    asked. ``repeat`` is the outcome that a repeat with a known key brings.
+    """
+
+    effect: ToolEffect
+    round: tuple[str, ...] = WRITES
+    reconciles: object = None
+    repeat: Outcome = Outcome.TEXT
+
+    @property
+    def writes(self) -> int:
+        """How many records the story writes."""
+        return self.round.count("create_page") if self.effect.writes else 0
 
 
 @attrs.define
@@ -54,10 +76,8 @@ class Host:
     """
 
     store: UnitOfWork
-    clock: ManualClock
-    effect: ToolEffect
+    plot: Plot
     plan: CrashPlan
-    reconciles: object = None
     executed: list[str] = attrs.field(factory=list)
     announced: list[AiRecordWritten] = attrs.field(factory=list)
     stored_when_announced: list[bool] = attrs.field(factory=list)
@@ -66,55 +86,65 @@ class Host:
         """A new process: nothing of an earlier one is in it but the store."""
         bus = BlinkerEventBus()
         bus.subscribe(self._heard)
+        tools = [self._tool("create_page", self.plot.effect), self._tool("search_pages", ToolEffect.READ_ONLY)]
         return Chat(
             store=CrashingStore(self.store, self.plan),
-            model=CrashingModel(ScriptedModel(otherwise=_model), self.plan),
-            tools=[crashing_tool(self._tool(), self.plan)],
+            model=CrashingModel(ScriptedModel(otherwise=self._model), self.plan),
+            tools=[crashing_tool(tool, self.plan) for tool in tools],
             access=RoleAccess(owner_decides=True),
             bus=CrashingBus(bus, self.plan),
         )
+
+    def _model(self, request: Any) -> Any:
+        if request.messages[-1].role == "user":
+            return round_of(*(call(name, n=n) for n, name in enumerate(self.plot.round)))
+        return "All is finished."
 
     def _heard(self, event: AiRecordWritten) -> None:
         self.announced.append(event)
         self.stored_when_announced.append(event in [stored.written for stored in self.store.writes(after=0, limit=99)])
 
-    def _tool(self) -> Tool:
+    def _tool(self, name: str, effect: ToolEffect) -> Tool:
+        writes, asked = name == "create_page", self.plot.reconciles is not None
         return Tool(
-            name="create_page",
-            description="Create a page.",
+            name=name,
+            description="Does something with pages.",
             parameters={"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]},
-            effect=self.effect,
-            execute=self._execute,
-            reconcile=self._reconcile if self.reconciles is not None else None,
+            effect=effect,
+            execute=self._execute if writes else _search,
+            reconcile=self._reconcile if writes and asked else None,
         )
 
     def _execute(self, arguments: Mapping[str, Any], context: ToolContext) -> ToolResult:
+        again = context.key in self.executed
         self.executed.append(context.key)
+        if again and self.plot.repeat is Outcome.UNCHANGED:
+            return ToolResult.unchanged("it is there")
+        if again and self.plot.repeat is Outcome.ERROR:
+            return ToolResult.error("it exists")
         result = ToolResult.text("done")
-        if not self.effect.writes:
+        if not self.plot.effect.writes:
             return result
         return result.with_write_target(("pages", arguments["n"] + 1), WriteKind.CREATED)
 
     def _reconcile(self, key: str, context: ToolContext) -> object:
-        if self.reconciles is not True:
-            return self.reconciles
+        if self.plot.reconciles is not True:
+            return self.plot.reconciles
         if key not in self.executed:
             return Reconciliation.NEVER_HAPPENED
         uid = 1 + int(context.call_id.rpartition(".")[2])
         return ToolResult.text("found").with_write_target(("pages", uid), WriteKind.CREATED)
 
 
-def _model(request: Any) -> Any:
-    if request.messages[-1].role == "user":
-        return round_of(*(call("create_page", n=n) for n in range(CALLS)))
-    return "All is finished."
+def _search(arguments: Mapping[str, Any], context: ToolContext) -> ToolResult:
+    return ToolResult.text("nothing found")
 
 
-def tell(store: UnitOfWork, clock: ManualClock, effect: ToolEffect, plan: CrashPlan, reconciles: object = None) -> Told:
+def tell(store: UnitOfWork, clock: ManualClock, plot: Plot, plan: CrashPlan) -> Told:
     """
     Tell the story once, with the deaths of *plan*, until its run is settled.
     """
-    host = Host(store, clock, effect, plan, reconciles)
+    host = Host(store, plot, plan)
     if store.conversation_row(CONVERSATION) is None:
         store.commit((OpenConversation(CONVERSATION, ANNA.id),))
     for _ in range(LIVES):

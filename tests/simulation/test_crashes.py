@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nr_agent_core import ToolEffect
+from nr_agent_core import Outcome, Reconciliation, ToolEffect
 from nr_agent_core.adapters.memory import MemoryStore
 from nr_agent_core.adapters.sqlite import SqliteStore
 from nr_agent_core.domain.run_status import RunReason, RunStatus
@@ -20,7 +20,7 @@ from nr_agent_core.domain.write_evidence import Wrote
 from nr_agent_core.ports.unit_of_work import UnitOfWork
 from nr_agent_core.testing.crashing import CrashPlan, Death, Moment, Point, every_plan
 from nr_agent_core.testing.manual_clock import ManualClock
-from tests.simulation.story import CALLS, Told, tell
+from tests.simulation.story import MIXED, WRITES, Plot, Told, tell
 
 READ, IDEMPOTENT, HARMFUL = ToolEffect.READ_ONLY, ToolEffect.IDEMPOTENT_WRITE, ToolEffect.NON_IDEMPOTENT_WRITE
 PAIRS_WITHIN = 8
@@ -45,17 +45,23 @@ def stores(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Stores]:
         store.close()
 
 
-def play(stores: Stores, effect: ToolEffect, *deaths: Death, reconciles: object = None) -> Told:
+PLOTS = [Plot(effect=effect, round=calls) for effect in ToolEffect for calls in (WRITES, MIXED)]
+plots = pytest.mark.parametrize(
+    "plot", PLOTS, ids=lambda plot: f"{plot.effect.value}-{'mixed' if plot.round == MIXED else 'writes'}"
+)
+
+
+def play(stores: Stores, plot: Plot, *deaths: Death) -> Told:
     """The story with these deaths, in a world of its own, checked against every rule."""
     clock = ManualClock(1_000_000.0)
     store = stores(clock)
-    told = tell(store, clock, effect, CrashPlan(*deaths), reconciles)
-    check(told, effect, reconciles=reconciles)
+    told = tell(store, clock, plot, CrashPlan(*deaths))
+    check(told, plot)
     store.close()
     return told
 
 
-def check(told: Told, effect: ToolEffect, *, reconciles: object = None) -> None:
+def check(told: Told, plot: Plot) -> None:
     """What must hold however often and wherever the worker died."""
     run = told.run
     assert run.settled
@@ -64,19 +70,20 @@ def check(told: Told, effect: ToolEffect, *, reconciles: object = None) -> None:
     assert set(told.feed) <= set(told.announced), "each stored write was announced (W3)"
     assert not any(told.stored_when_announced), "a listener hears before the store holds the write (W1)"
     assert len(told.feed) == len(set(told.feed))
-    wrote = effect.writes and bool(told.executed)
+    wrote = plot.effect.writes and bool(told.executed)
     assert ("nothingSaved" in told.notices) is (run.status is RunStatus.COMPLETED and not wrote)
-    if effect is HARMFUL:
+    if plot.effect is HARMFUL:
         assert len(told.executed) == len(set(told.executed)), "a harmful write is executed at most once (P5)"
-        if reconciles is None:
-            check_harmful(told)
+        if plot.reconciles is None:
+            check_harmful(told, plot)
     else:
         assert run.status is RunStatus.COMPLETED
-        assert len(set(told.executed)) == CALLS, "a repeat has the same key"
-        assert len(told.feed) == (CALLS if effect.writes else 0)
+        assert len(set(told.executed)) == plot.round.count("create_page"), "a repeat has the same key"
+        if plot.repeat is Outcome.TEXT:
+            assert len(told.feed) == plot.writes
 
 
-def check_harmful(told: Told) -> None:
+def check_harmful(told: Told, plot: Plot) -> None:
     """A harmful write ends known, or unknown and said aloud."""
     run = told.run
     if run.reason is RunReason.WRITE_OUTCOME_UNKNOWN:
@@ -90,33 +97,33 @@ def check_harmful(told: Told) -> None:
             assert run.evidence.wrote is Wrote.CANNOT_TELL
     else:
         assert run.status is RunStatus.COMPLETED
-        assert len(told.executed) == len(told.feed) == CALLS
+        assert len(told.executed) == len(told.feed) == plot.writes
         assert run.evidence.wrote is Wrote.YES
         assert told.notices == []
 
 
-@pytest.mark.parametrize("effect", list(ToolEffect), ids=lambda effect: effect.value)
-def test_deaths_singly_and_in_near_pairs_change_no_outcome(stores: Stores, effect: ToolEffect) -> None:
+@plots
+def test_deaths_singly_and_in_near_pairs_change_no_outcome(stores: Stores, plot: Plot) -> None:
     """(P5, R6, R7, W3) Every point, before and after, and every pair within eight points of each other."""
-    points = len(play(stores, effect).plan.passed)
+    points = len(play(stores, plot).plan.passed)
 
     for deaths in every_plan(points, pairs_within=PAIRS_WITHIN):
-        play(stores, effect, *deaths)
+        play(stores, plot, *deaths)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("effect", list(ToolEffect), ids=lambda effect: effect.value)
-def test_deaths_in_all_pairs_change_no_outcome(stores: Stores, effect: ToolEffect) -> None:
+@plots
+def test_deaths_in_all_pairs_change_no_outcome(stores: Stores, plot: Plot) -> None:
     """(P5, R6, R7, W3) The same with every pair, however far apart."""
-    points = len(play(stores, effect).plan.passed)
+    points = len(play(stores, plot).plan.passed)
 
     for deaths in every_plan(points, pairs_within=2 * points):
-        play(stores, effect, *deaths)
+        play(stores, plot, *deaths)
 
 
 def test_the_story_has_the_commits_that_the_order_promises(stores: Stores) -> None:
     """n approved writes: two commits before the pause, n + 2 after it; each effect between its commits."""
-    passed = [point.value for point in play(stores, HARMFUL).plan.passed]
+    passed = [point.value for point in play(stores, Plot(effect=HARMFUL)).plan.passed]
 
     assert passed == [
         "commit", "model", "commit",  # opening; question and pause
@@ -126,10 +133,13 @@ def test_the_story_has_the_commits_that_the_order_promises(stores: Stores) -> No
     ]  # fmt: skip
 
 
-def test_only_deaths_between_intent_and_outcome_end_unknown(stores: Stores) -> None:
+@pytest.mark.parametrize("calls", [WRITES, MIXED], ids=["writes", "mixed"])
+def test_only_deaths_between_intent_and_outcome_end_unknown(stores: Stores, calls: tuple[str, ...]) -> None:
     """(R7) Batching an outcome with what follows passes every safety test and fails this count."""
-    passed = play(stores, HARMFUL).plan.passed
-    tools = [number for number, point in enumerate(passed) if point is Point.TOOL]
+    plot = Plot(effect=HARMFUL, round=calls)
+    passed = play(stores, plot).plan.passed
+    executions = [number for number, point in enumerate(passed) if point is Point.TOOL]
+    tools = [number for number, name in zip(executions, calls, strict=True) if name == "create_page"]
     window: set[Death] = set()
     for tool in tools:
         outcome = next(number for number in range(tool, len(passed)) if passed[number] is Point.COMMIT)
@@ -140,7 +150,7 @@ def test_only_deaths_between_intent_and_outcome_end_unknown(stores: Stores) -> N
     unknown = {
         death
         for (death,) in every_plan(len(passed))
-        if play(stores, HARMFUL, death).run.reason is RunReason.WRITE_OUTCOME_UNKNOWN
+        if play(stores, plot, death).run.reason is RunReason.WRITE_OUTCOME_UNKNOWN
     }
 
     assert unknown == window
@@ -148,13 +158,43 @@ def test_only_deaths_between_intent_and_outcome_end_unknown(stores: Stores) -> N
 
 def test_a_host_that_reconciles_leaves_nothing_unknown(stores: Stores) -> None:
     """(R7) The host's word settles the call: what happened is announced and stored, what did not never will."""
-    points = len(play(stores, HARMFUL, reconciles=True).plan.passed)
+    plot = Plot(effect=HARMFUL, reconciles=True)
+    points = len(play(stores, plot).plan.passed)
 
     for deaths in every_plan(points, pairs_within=3):
-        told = play(stores, HARMFUL, *deaths, reconciles=True)
+        told = play(stores, plot, *deaths)
         assert told.run.status is RunStatus.COMPLETED
         assert len(told.executed) == len(told.feed)
         assert not told.run.evidence.open_calls
+
+
+@pytest.mark.parametrize("answer", [Reconciliation.CANNOT_TELL, "nonsense", None], ids=str)
+def test_a_host_that_cannot_tell_leaves_it_unknown(stores: Stores, answer: object) -> None:
+    """(R7) Anything but a result or a promise is "cannot tell"; the harmful write is not tried again."""
+    plot = Plot(effect=HARMFUL, reconciles=answer)
+    points = len(play(stores, plot).plan.passed)
+
+    ends = {play(stores, plot, *deaths).run.reason for deaths in every_plan(points)}
+
+    assert ends == {RunReason.COMPLETED, RunReason.WRITE_OUTCOME_UNKNOWN}
+
+
+@pytest.mark.parametrize("repeat", [Outcome.UNCHANGED, Outcome.ERROR], ids=lambda outcome: outcome.value)
+def test_a_repeat_speaks_for_itself_alone(stores: Stores, repeat: Outcome) -> None:
+    """(R7) Unchanged or an error of a repeat never becomes "nothing was saved" of the first try."""
+    plot = Plot(effect=IDEMPOTENT, repeat=repeat)
+    points = len(play(stores, plot).plan.passed)
+    repeated = 0
+
+    for deaths in every_plan(points, pairs_within=2):
+        told = play(stores, plot, *deaths)
+        if len(told.executed) > len(set(told.executed)):
+            repeated += 1
+            assert "writeOutcomeUnknown" in told.notices
+            assert told.run.evidence.wrote is not Wrote.NO
+            assert told.run.evidence.open_calls
+
+    assert repeated
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
@@ -165,7 +205,7 @@ def test_a_host_that_reconciles_leaves_nothing_unknown(stores: Stores) -> None:
 def test_any_deaths_keep_the_promises(effect: ToolEffect, deaths: list[Death]) -> None:
     """(P5) However often a worker dies: at most once if harmful, and an end that tells the truth."""
     clock = ManualClock(1_000_000.0)
-    told = tell(MemoryStore(clock=clock), clock, effect, CrashPlan(*deaths))
+    told = tell(MemoryStore(clock=clock), clock, Plot(effect=effect), CrashPlan(*deaths))
 
     assert told.run.settled
     assert told.messages == 2
