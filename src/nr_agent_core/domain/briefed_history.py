@@ -5,8 +5,9 @@ A window of some hundred messages is the same from turn to turn, but for its end
 converted is kept beside what it was made from, and a turn pays for what is new.
 """
 
+import bisect
 from collections.abc import Mapping
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from nr_agent_core.domain.context_window import MESSAGE_TOKENS, estimate
 from nr_agent_core.domain.conversation import Message, MessageRole
@@ -17,7 +18,6 @@ from nr_agent_core.domain.tool_result import RecordWrite
 
 # What is told about a run beyond its message: records written, tools declined, outcomes known by now.
 _About: TypeAlias = tuple[tuple[RecordWrite, ...], tuple[str, ...], tuple[KnownOutcome, ...]]
-_NOTHING: _About = ((), (), ())
 
 
 class RunFacts:
@@ -30,7 +30,7 @@ class RunFacts:
         outcomes: what became of calls of unknown outcome, as the streams have it now (R7).
     """
 
-    __slots__ = ("declined", "outcomes", "runs", "writes")
+    __slots__ = ("declined", "outcomes", "writes")
 
     def __init__(
         self,
@@ -38,96 +38,94 @@ class RunFacts:
         declined: Mapping[str, tuple[str, ...]] | None = None,
         outcomes: Mapping[str, tuple[KnownOutcome, ...]] | None = None,
     ) -> None:
-        self.writes, self.declined, self.outcomes = writes or {}, declined or {}, outcomes or {}
-        self.runs = self.writes.keys() | self.declined.keys() | self.outcomes.keys()
+        # Copies: they are compared with those of a later turn.
+        self.writes, self.declined, self.outcomes = dict(writes or ()), dict(declined or ()), dict(outcomes or ())
 
     def about(self, run_id: str | None) -> _About:
         """What is told about this run."""
-        if run_id is None or run_id not in self.runs:
-            return _NOTHING
+        if run_id is None:
+            return (), (), ()
         return self.writes.get(run_id, ()), self.declined.get(run_id, ()), self.outcomes.get(run_id, ())
+
+    def changed_since(self, before: "RunFacts") -> set[str]:
+        """The runs of which something else is known now."""
+        changed: set[str] = set()
+        kinds: tuple[tuple[dict[str, Any], dict[str, Any]], ...] = (
+            (self.writes, before.writes),
+            (self.declined, before.declined),
+            (self.outcomes, before.outcomes),
+        )
+        for now, then in kinds:
+            # Identity first: most of a window is the same from turn to turn.
+            changed.update(
+                run_id for run_id, fact in now.items() if (known := then.get(run_id)) is not fact and known != fact
+            )
+            changed.update(then.keys() - now.keys())
+        return changed
 
 
 class BriefedHistory:
     """
     Messages beside what the model reads of them, and what that is taken for in tokens. Never changed once made.
 
-    ``turns`` holds the index of each user message; ``told`` what was told about which run.
+    ``turns`` holds the position of each user message; ``facts`` what the runs' messages tell.
     """
 
-    __slots__ = ("lines", "places", "sources", "tokens", "told", "turns")
+    __slots__ = ("facts", "lines", "sources", "tokens", "turns")
 
-    def __init__(self) -> None:
-        self.sources: tuple[Message, ...] = ()
+    def __init__(self, sources: tuple[Message, ...] = (), facts: RunFacts | None = None) -> None:
+        self.sources, self.facts = sources, RunFacts() if facts is None else facts
         self.lines: list[ModelMessage] = []
         self.tokens: list[int] = []
         self.turns: list[int] = []
-        # Where a run's answers are: positions of messages, not indexes, so that a window may move.
-        self.places: dict[str, tuple[int, ...]] = {}
-        self.told: dict[str, _About] = {}
+
+    @property
+    def first(self) -> int:
+        """The position of the first message; 0 when there is none."""
+        return self.sources[0].position if self.sources else 0
 
     def of(self, messages: tuple[Message, ...], facts: RunFacts) -> "BriefedHistory":
         """
         The history of *messages*, taking from this one what is the same (flat per turn).
         """
-        made = self._moved(messages)
-        made.sources = messages
-        for run_id in facts.runs | made.told.keys():
-            made._tell_anew(run_id, facts)
-        for index in range(len(made.lines), len(messages)):
-            made._add(messages[index], index, facts)
+        made = self._moved(messages, facts)
+        if made.lines:
+            made._tell_anew(facts.changed_since(self.facts))
+        for message in messages[len(made.lines) :]:
+            made._add(message)
         return made
 
-    def _moved(self, messages: tuple[Message, ...]) -> "BriefedHistory":
+    def _moved(self, messages: tuple[Message, ...], facts: RunFacts) -> "BriefedHistory":
         """What of this history *messages* begin with, from wherever in it they start."""
-        made = BriefedHistory()
+        made = BriefedHistory(messages, facts)
         if not messages or not self.sources:
             return made
-        away = messages[0].position - self.sources[0].position
-        if not 0 <= away < len(self.sources):
-            return made
+        away = made.first - self.first
         # Comparing tuples looks at identity first: the same messages cost nothing but the walk.
-        same = self.sources[away:]
-        if messages[: len(same)] != same:
+        same = self.sources[away:] if 0 <= away < len(self.sources) else ()
+        if not same or messages[: len(same)] != same:
             return made
         made.lines, made.tokens = self.lines[away:], self.tokens[away:]
-        made.turns = [index - away for index in self.turns if index >= away] if away else list(self.turns)
-        made.places, made.told = dict(self.places), dict(self.told)
-        if away:
-            made._forget_before(messages[0].position)
+        made.turns = self.turns[bisect.bisect_left(self.turns, made.first) :]
         return made
 
-    def _forget_before(self, position: int) -> None:
-        gone = [run_id for run_id, places in self.places.items() if places[-1] < position]
-        for run_id in gone:
-            del self.places[run_id]
-            self.told.pop(run_id, None)
-
-    def _add(self, message: Message, index: int, facts: RunFacts) -> None:
+    def _add(self, message: Message) -> None:
         if message.role is MessageRole.USER:
-            self.turns.append(index)
+            self.turns.append(message.position)
             self.lines.append(ModelMessage("user", message.text))
             self.tokens.append(message.tokens + MESSAGE_TOKENS)
             return
-        about = facts.about(message.run_id)
-        line, tokens = _assistant(message, about)
+        line, tokens = _assistant(message, self.facts.about(message.run_id))
         self.lines.append(line)
         self.tokens.append(tokens)
-        if message.run_id is not None:
-            self.places[message.run_id] = (*self.places.get(message.run_id, ()), message.position)
-            if about is not _NOTHING:
-                self.told[message.run_id] = about
 
-    def _tell_anew(self, run_id: str, facts: RunFacts) -> None:
-        """Convert the run's messages again when something else is known about it than when they were."""
-        places, about = self.places.get(run_id), facts.about(run_id)
-        if places is None or self.told.get(run_id, _NOTHING) == about:
+    def _tell_anew(self, runs: set[str]) -> None:
+        """Convert the messages of these runs again."""
+        if not runs:
             return
-        for position in places:
-            index = position - self.sources[0].position
-            if index >= 0:
-                self.lines[index], self.tokens[index] = _assistant(self.sources[index], about)
-        self.told[run_id] = about
+        for index, message in enumerate(self.sources[: len(self.lines)]):
+            if message.run_id in runs and message.role is MessageRole.ASSISTANT:
+                self.lines[index], self.tokens[index] = _assistant(message, self.facts.about(message.run_id))
 
 
 class BriefingCache:

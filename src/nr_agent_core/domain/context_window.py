@@ -5,7 +5,7 @@ No tokenizer is asked: an estimate is the same for every model and costs nothing
 per text; the estimates of stored messages are stored with them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 UNKNOWN_WINDOW = 32_768
 """Tokens of a window that nobody knows."""
@@ -46,23 +46,26 @@ def budget(window: int | None, output_limit: int | None = None) -> int:
     return size - reserve - -(-size * 3 // 100)
 
 
-def fit(older: Sequence[int], floor: int, limit: int) -> int | None:
+def fit(turns: Iterable[int], total: int, floor: int, limit: int) -> int | None:
     """
-    How many of the *older* turns, from the oldest on, have to be left out (R11).
+    How many of the older *turns*, from the oldest on, have to be left out (R11).
+
+    >>> fit([50, 20, 30], total=120, floor=20, limit=75)
+    1
 
     Args:
-        older: tokens of each whole turn before the newest one, oldest first.
+        turns: tokens of each whole turn before the newest one, oldest first; read no further than needed.
+        total: the tokens of all of them and of the floor.
         floor: tokens of what is never left out: the head and the newest turn.
         limit: the tokens there are.
 
     Returns:
-        A number from 0 to all of them, the smallest that fits; None when the floor alone does not.
+        The smallest number of turns without which the rest fits; None when the floor alone does not.
     """
     if floor > limit:
         return None
-    total = floor + sum(older)
-    left_out = 0
+    left_out, older = 0, iter(turns)
     while total > limit:
-        total -= older[left_out]
+        total -= next(older)
         left_out += 1
     return left_out

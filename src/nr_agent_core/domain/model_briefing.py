@@ -115,23 +115,26 @@ class Briefing:
             return None
         history = self._history
         messages = (*history.lines[start:], self._user, *own)
-        before = history.sources[0].position if history.sources else 0
-        return BriefedRequest(ModelRequest(self._system, messages, tools), len(messages), before + start)
+        return BriefedRequest(ModelRequest(self._system, messages, tools), len(messages), history.first + start)
 
     def _start(self, floor: int) -> int | None:
         """The index of the first message that fits; None when the floor does not."""
-        history, end = self._history, len(self._history.lines)
+        history, first, end = self._history, self._history.first, len(self._history.lines)
         starts = history.turns
         # What stands before the first user message is the rest of a turn that was cut, or a
         # greeting at the very beginning of the conversation.
-        if history.sources and history.sources[0].position == 0 and starts[:1] != [0]:
+        if end and first == 0 and starts[:1] != [0]:
             starts = [0, *starts]
-        bounds = [*starts, end]
-        if floor + sum(history.tokens[bounds[0] :]) <= self._tokens:
-            return bounds[0]
-        costs = [sum(history.tokens[begin:until]) for begin, until in itertools.pairwise(bounds)]
-        left_out = fit(costs, floor, self._tokens)
-        return None if left_out is None else bounds[left_out]
+        begin = starts[0] - first if starts else end
+        total = floor + sum(history.tokens[begin:])
+        if total <= self._tokens:
+            return begin
+        bounds = itertools.pairwise(itertools.chain(starts, (first + end,)))
+        turns = (sum(history.tokens[start - first : until - first]) for start, until in bounds)
+        left_out = fit(turns, total, floor, self._tokens)
+        if left_out is None:
+            return None
+        return starts[left_out] - first if left_out < len(starts) else end
 
     def _dialogue(self, run: Run) -> tuple[list[ModelMessage], int]:
         """The run's own rounds: what the model said and called, and what came of the calls."""
