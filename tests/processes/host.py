@@ -156,15 +156,17 @@ def decide(host: Host, run_id: str, digest: str, by: str, barrier: Any, answers:
     chat.runtime.status(run_id, "boss")
     if barrier is not None:
         barrier.wait()
+    answer = ("done", "")
     try:
-        result = chat.runtime.decide(run_id, "approve", digest=digest, by=by)
-        answers.put(("done", result.status.value))
+        answer = ("done", chat.runtime.decide(run_id, "approve", digest=digest, by=by).status.value)
     except DecisionRefusedError as refused:
-        answers.put(("refused", refused.code.value))  # type: ignore[attr-defined]
+        answer = ("refused", refused.code.value)  # type: ignore[attr-defined]
     except AgentCoreError as error:
-        answers.put(("error", type(error).__name__))
+        answer = ("error", type(error).__name__)
     finally:
         chat.close(wait=PATIENCE)
+        if answers is not None:
+            answers.put(answer)
 
 
 def recover(host: Host, run_id: str, barrier: Any, answers: Any) -> None:

@@ -273,7 +273,8 @@ def _approval(run: Run, event: ApprovalDecided, status: RunStatus) -> Run:
         rounds=run._with_round(decision=event),
         opened_at=run.sequence,
         segment=event.segment,
-        outside=run.outside or event.where is DecisionPlace.OUTSIDE,
+        # Whoever decided last caused what follows (C4).
+        outside=event.where is DecisionPlace.OUTSIDE,
     )
 
 
@@ -335,7 +336,7 @@ def _failed(run: Run, event: RunFailed, status: RunStatus) -> Run:
 
 
 def _cancelled(run: Run, event: RunCancelled, status: RunStatus) -> Run:
-    return run._moved(status, reason=event.reason, outside=run.outside or event.outside)
+    return run._moved(status, reason=event.reason, outside=event.outside)
 
 
 def _requeued(run: Run, event: Requeued, status: RunStatus) -> Run:
