@@ -152,9 +152,18 @@ def _rules() -> tuple[_Rule, ...]:
 def _path_kept(match: re.Match[str]) -> str:
     """Words with one slash ("and/or", a model's name) stay; several slashes or a file's ending are a path."""
     found = match[0]
-    ending = found.rpartition("/")[2].rpartition(".")[2]
-    is_file = "." in found.rpartition("/")[2] and ending.isalnum() and ending[:1].isalpha()
-    return "[path]" if found.count("/") > 1 or is_file else found
+    return "[path]" if found.count("/") > 1 or _names_a_file(found.rpartition("/")[2]) else found
+
+
+def _backslash_path_kept(match: re.Match[str]) -> str:
+    """Words between escaped line breaks stay; a file's ending makes a path."""
+    found = match[0]
+    return "[path]" if _names_a_file(found.rpartition("\\")[2]) else found
+
+
+def _names_a_file(last: str) -> bool:
+    _, dot, ending = last.rpartition(".")
+    return bool(dot) and ending.isalnum() and ending[:1].isalpha()
 
 
 def _v6_kept(match: re.Match[str]) -> str:
@@ -355,7 +364,7 @@ _RULES: tuple[tuple[str, "str | Callable[[re.Match[str]], str]"], ...] = (
     (_DRIVE, "[path]"),
     (_ROOTED, "[path]"),
     (r"(?<![\w./~@+%\-])[\w.~@+%\-]++(?:/[\w.~@+%\-]*+)++", _path_kept),
-    (r"(?<![\w.\-\\])[\w.\-]++(?:\\[\w.\-]++)+\.[A-Za-z]\w{0,5}", "[path]"),
+    (r"(?<![\w.\-\\])[\w.\-]++(?:\\[\w.\-]++)++", _backslash_path_kept),
     (r"0[xX][0-9A-Fa-f]+", "[address]"),
     (r"(?<![A-Za-z0-9_+/=~.\-])[A-Za-z0-9_+/=~.\-]{16,}+", _random_kept),
     # A row of the same is one.
