@@ -2,6 +2,8 @@
 The system prompt: what the model is told before anything else, and in which order (M2, M3).
 """
 
+import re
+
 NOTE = "[run note: "
 """How every line begins that the library adds to a message for the model."""
 
@@ -52,10 +54,7 @@ def _headed(heading: str, text: str) -> str:
 def _fenced(instructions: str) -> str:
     if not instructions.strip():
         return ""
-    # Longer than any run of tildes inside: nothing in between can close it.
-    longest = run = 0
-    for character in instructions:
-        run = run + 1 if character == "~" else 0
-        longest = max(longest, run)
+    # Longer than any run of its sign inside: nothing in between can close it.
+    longest = max(map(len, re.findall("~+", instructions)), default=0)
     fence = "~" * max(4, longest + 1)
     return f"{_WISHES}\n{fence}\n{instructions.strip()}\n{fence}"
