@@ -364,7 +364,7 @@ _RULES: tuple[tuple[str, "str | Callable[[re.Match[str]], str]"], ...] = (
     (_DRIVE, "[path]"),
     (_ROOTED, "[path]"),
     (r"(?<![\w./~@+%\-])[\w.~@+%\-]++(?:/[\w.~@+%\-]*+)++", _path_kept),
-    (r"(?<![\w.\-\\])[\w.\-]++(?:\\[\w.\-]++)++", _backslash_path_kept),
+    (r"(?<![\w.\-\\])\\?[\w.\-]++(?:\\[\w.\-]++)++", _backslash_path_kept),
     (r"0[xX][0-9A-Fa-f]+", "[address]"),
     (r"(?<![A-Za-z0-9_+/=~.\-])[A-Za-z0-9_+/=~.\-]{16,}+", _random_kept),
     # A row of the same is one.
