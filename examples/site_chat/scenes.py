@@ -111,8 +111,8 @@ def withheld_tools(folder: Path, terminal: Terminal) -> None:
 def go_on(folder: Path, terminal: Terminal) -> None:
     """'Go on' is neither a decision nor a new request."""
     terminal.scene("d", "'weiter' while an approval waits, and after it was given elsewhere")
-    site = site_of(folder)
-    with chat_of(folder) as chat:
+    site, model = site_of(folder), story_model()
+    with chat_of(folder, configuration=configured(model)) as chat:
         asked, sent = _exchange(chat, terminal, DRAFT, EDITOR)
         run_id = _run(sent)
         _show_inbox(chat, terminal)
@@ -121,6 +121,7 @@ def go_on(folder: Path, terminal: Terminal) -> None:
         drafts_before = site.pages(title="Team")
         terminal.shown("other process", "approves what the card shows")
         code = run_elsewhere(approve_in_inbox, folder, run_id)
+        _show_last(chat.view(asked.id, EDITOR), terminal)
         delivered = _say(chat, terminal, GO_ON, EDITOR, asked.id)
         view = chat.view(asked.id, EDITOR)
         drafts = site.pages(title="Team")
@@ -129,6 +130,8 @@ def go_on(folder: Path, terminal: Terminal) -> None:
         warning = _show_inbox(chat, terminal)
         chat.cancel(asked.id, EDITOR)
     name = f"pages:{drafts[0].uid}" if drafts else "no page"
+    told = [line for message in model.requests[-1].messages for line in message.text.splitlines() if name in line]
+    terminal.shown("model was told", "\n".join(told))
     terminal.holds(
         f"held while it waited, nothing stored; then told of {name}, no new run; one page, no second",
         ("held", held.outcome is SendOutcome.HELD and held.code is ReplyCode.APPROVAL_PENDING_ELSEWHERE),
@@ -136,6 +139,7 @@ def go_on(folder: Path, terminal: Terminal) -> None:
         ("decided elsewhere", code == 0),
         ("delivered", delivered.outcome is SendOutcome.DELIVERED and delivered.run_id == run_id),
         ("names the record", name in str(delivered.text) and view.status is ConversationStatus.IDLE),
+        ("the model knows the record", bool(told)),
         ("one page", len(drafts) == 1 and site.pages(title="Team") == drafts),
         ("twin is shown", again.status is RunStatus.WAITING_FOR_APPROVAL and f"({name})" in warning),
     )
