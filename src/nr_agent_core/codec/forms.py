@@ -338,7 +338,7 @@ def _notice(stored: Any) -> Notice:
     known: Mapping[Any, Any] = NoticeCode._value2member_map_
     if code not in known:
         raise NewerFormError("notice", code[:80], next(reversed(known)))
-    return Notice(known[code], arguments)
+    return Notice(NoticeCode(code), arguments)
 
 
 def _refuse_kind(kind: object) -> NoReturn:

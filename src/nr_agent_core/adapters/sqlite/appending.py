@@ -21,12 +21,12 @@ from nr_agent_core.domain.tool_result import RecordWrite
 from nr_agent_core.ports.unit_of_work import OpenConversation
 
 _OPEN = "INSERT INTO conversation(id, owner, created_at) VALUES (?, ?, ?) ON CONFLICT(id) DO NOTHING"
+# Written as the first row of an order: an aggregate here would walk the whole conversation.
+_NEXT = "SELECT coalesce((SELECT position FROM message WHERE conversation = ?1 ORDER BY position DESC LIMIT 1), -1) + 1"
 # One statement finds the next position, compares it with the expected one and takes it.
-_ADD = """
+_ADD = f"""
     INSERT INTO message(conversation, position, role, run, at, tokens, notices, text)
-    SELECT ?1, next, ?3, ?4, ?5, ?6, ?7, ?8
-    FROM (SELECT coalesce(max(position), -1) + 1 AS next FROM message WHERE conversation = ?1)
-    WHERE ?2 IS NULL OR next = ?2
+    SELECT ?1, next, ?3, ?4, ?5, ?6, ?7, ?8 FROM ({_NEXT} AS next) WHERE ?2 IS NULL OR next = ?2
 """
 _BEGIN = f"""
     INSERT INTO run(id, owner, conversation, status, sequence, message, created_at,
@@ -82,9 +82,7 @@ def _add(db: sqlite3.Connection, conversation: str, message: codec.MessageColumn
             return
     except sqlite3.IntegrityError:
         raise NotFoundError("conversation", conversation) from None
-    (following,) = db.execute(
-        "SELECT coalesce(max(position), -1) + 1 FROM message WHERE conversation = ?", (conversation,)
-    ).fetchone()
+    (following,) = db.execute(_NEXT, (conversation,)).fetchone()
     if expected is None or expected < following:
         raise ConversationBusyError(conversation)
     raise InvalidValueError(f"the position of a message in {conversation!r}", expected, f"{following}")

@@ -12,11 +12,11 @@ from nr_agent_core.ports.conversation_store import ConversationRow
 
 _ROW = f"""
     SELECT c.owner, c.created_at,
-        (SELECT max(position) FROM message WHERE conversation = c.id),
+        (SELECT position FROM message WHERE conversation = c.id ORDER BY position DESC LIMIT 1),
         (SELECT position FROM message WHERE conversation = c.id AND role = 'user' ORDER BY position DESC LIMIT 1),
         {RUN_COLUMNS}
     FROM conversation AS c
-    LEFT JOIN run ON run.number = (SELECT max(number) FROM run WHERE conversation = c.id)
+    LEFT JOIN run ON run.number = (SELECT number FROM run WHERE conversation = c.id ORDER BY number DESC LIMIT 1)
     WHERE c.id = ?
 """
 _PAGE = f"""

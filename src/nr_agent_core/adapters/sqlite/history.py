@@ -30,13 +30,14 @@ _FOLLOWING = f"""
     FROM message WHERE conversation = ? AND position >= ? ORDER BY position
 """
 _BEFORE = f"SELECT {MESSAGE_COLUMNS} FROM message WHERE conversation = ? AND position < ? ORDER BY position DESC"
-_NEWEST_WRITE = "SELECT coalesce(max(position), 0) FROM tool_write WHERE conversation = ?"
+_NEWEST_WRITE = "SELECT position FROM tool_write WHERE conversation = ? ORDER BY position DESC LIMIT 1"
 _NEW_WRITES = f"""
     SELECT position, run, {WRITE_COLUMNS} FROM tool_write WHERE conversation = ? AND position > ? ORDER BY position
 """
+# The plus keeps the index of the conversation out: it would walk all that was ever written in it.
 _WRITES_BETWEEN = f"""
     SELECT run, {WRITE_COLUMNS} FROM tool_write
-    WHERE conversation = ?1 AND run IN
+    WHERE +conversation = ?1 AND run IN
         (SELECT run FROM message WHERE conversation = ?1 AND position >= ?2 AND position < ?3)
     ORDER BY position
 """
@@ -55,7 +56,7 @@ class Window:
     def __init__(self, conversation: str) -> None:
         self._conversation = conversation
         self._messages: deque[Message] = deque()
-        self._runs: dict[str | None, int] = {}
+        self._runs: dict[str, int] = {}
         self._writes: dict[str, tuple[RecordWrite, ...]] = {}
         self._seen = 0
         self.tokens = 0
@@ -130,17 +131,19 @@ class Window:
             message = self._messages.popleft()
             self.tokens -= message.tokens
             self.older = message.tokens
-            left = self._runs[message.run_id] - 1
-            if left:
-                self._runs[message.run_id] = left
-                continue
-            del self._runs[message.run_id]
             if message.run_id is not None:
-                self._writes.pop(message.run_id, None)
+                self._leave(message.run_id)
+
+    def _leave(self, run_id: str) -> None:
+        self._runs[run_id] -= 1
+        if not self._runs[run_id]:
+            del self._runs[run_id]
+            self._writes.pop(run_id, None)
 
     def _take(self, message: Message) -> None:
         self.tokens += message.tokens
-        self._runs[message.run_id] = self._runs.get(message.run_id, 0) + 1
+        if message.run_id is not None:
+            self._runs[message.run_id] = self._runs.get(message.run_id, 0) + 1
 
 
 def _each(db: sqlite3.Connection, statement: str, conversation: str, end: int) -> Any:

@@ -23,9 +23,10 @@ RUN_COLUMNS = (
 _ROW = f"SELECT {RUN_COLUMNS} FROM run WHERE id = ?"
 # The first event comes with every answer: a stream without it is no stream (E5).
 _EVENTS = "SELECT seq, kind, facts, content, at FROM event WHERE run = ? AND (seq > ? OR seq = 0) ORDER BY seq"
+# The plus keeps the table's own order out: the unsettled runs are few and have an index.
 _WAITING = f"""
     SELECT {RUN_COLUMNS} FROM run WHERE status NOT IN {SETTLED} AND status = 'waiting_for_approval'
-    ORDER BY number LIMIT ?
+    ORDER BY +number LIMIT ?
 """
 _DUE_SINCE = "CASE status WHEN 'running' THEN lease_until WHEN 'queued' THEN not_before + ? ELSE expires_at END"
 _DUE = f"""
