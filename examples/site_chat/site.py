@@ -28,7 +28,7 @@ CREATE TABLE page_cache (page INTEGER PRIMARY KEY) STRICT;
 CREATE TABLE carried_out (key TEXT PRIMARY KEY) STRICT;
 INSERT INTO pages (uid, parent, title, description) VALUES
     (1, 0, 'Startseite', 'Willkommen'), (2, 1, 'Über uns', ''), (3, 1, 'Leistungen', 'Was wir tun');
-INSERT INTO content (uid, page, text) VALUES (1, 2, 'Seit 1998 am Markt.'), (2, 2, 'Sommerfest am 12. Juli!');
+INSERT INTO content (uid, page, text) VALUES (1, 2, 'Seit 1998 am Markt.'), (2, 2, 'Sommerfest am 12. Mai!');
 INSERT INTO page_cache (page) VALUES (1), (2), (3);
 """
 
