@@ -81,6 +81,7 @@ def test_everything_else_is_refused_in_words(raw):
 @pytest.mark.parametrize("raw", [nested(MAX_DEPTH), nested(1, innermost="[" * (MAX_DEPTH - 1) + "]" * (MAX_DEPTH - 1))])
 def test_the_deepest_allowed_is_taken(raw):
     """32 levels are fine; the bound is where it says."""
+    assert MAX_DEPTH == 32
     assert json.loads(raw) == parse_arguments(raw)
 
 

@@ -228,6 +228,8 @@ def test_arguments_are_an_object(value):
         ({"anyOf": [{"type": "integer"}]}, [], "'x' is a list of 0; allowed is an integer"),
         (False, {}, "'x' is not allowed"),
         ({"type": "string"}, {}, "'x' is an object; allowed is a text"),
+        ({"type": "string"}, None, "'x' is null; allowed is a text"),
+        ({"enum": [True, False]}, None, "'x' is null; allowed is one of true, false"),
         ({"type": "string"}, 10**400, "'x' is a very large integer; allowed is a text"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
@@ -502,6 +504,23 @@ def test_references_that_branch_are_checked_once_each():
 
     assert violation(schema, {"x": "a"}) is None
     assert "too long" in violation(schema, {"x": 1})
+
+
+@pytest.mark.parametrize("kind", ["object", "list"])
+def test_the_check_goes_exactly_as_deep_as_arguments_may(kind):
+    """32 levels are checked to the last, the next one is too deep (T12)."""
+    schema = {
+        "type": "object",
+        "properties": {"x": {"$ref": "#/$defs/any"}},
+        "$defs": {"any": {"items": {"$ref": "#/$defs/any"}, "additionalProperties": {"$ref": "#/$defs/any"}}},
+    }
+    check_schema("tool", schema)
+    value = 1
+    for _ in range(31):
+        value = {"x": value} if kind == "object" else [value]
+
+    assert violation(schema, {"x": value}) is None
+    assert "too deep" in violation(schema, {"x": {"x": value} if kind == "object" else [value]})
 
 
 @pytest.mark.parametrize("depth", [40, 100_000])

@@ -44,7 +44,10 @@ def test_a_cut_line_shows_that_it_was_cut(length, cut):
     assert line.endswith("…") is cut
 
 
-@pytest.mark.parametrize("hiding", ["\u202e", "\u2066", "\x00", "\x1b", "\x7f", "\x9b"])
+HIDING = (*range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+
+
+@pytest.mark.parametrize("hiding", [chr(code) for code in HIDING if not chr(code).isspace()], ids=ascii)
 def test_characters_that_hide_or_reorder_text_are_shown_as_such(hiding):
     """What is approved is what is read: no text turns around or vanishes on the card."""
     assert bounded_preview([f"pay 10{hiding}EUR"]) == (("pay 10\ufffdEUR",), 0)
@@ -88,6 +91,15 @@ def test_a_generated_preview_is_marked(arguments):
 def test_a_tool_may_return_its_preview_in_any_form(made):
     """A text, lines or a Preview come to the same."""
     assert CallPreview.of("1.0", made) == (CallPreview("1.0", ("a", "b")), None)
+    assert CallPreview("1.0", ("a", "b")) == CallPreview("1.0", ("a", "b"), more=0, generated=False, failed=False)
+
+
+@pytest.mark.parametrize("joining", ["\u200d", "\u2029", "\u202f", "\u2065", "\u206a", "\u00ad"], ids=ascii)
+def test_other_characters_stay_or_count_as_space(joining):
+    """Joined emoji and soft hyphens are no tricks; separators are whitespace."""
+    ((line,), _) = bounded_preview([f"a{joining}b"])
+
+    assert line == f"a{' ' if joining.isspace() else joining}b"
 
 
 @pytest.mark.parametrize("made", ["", [], ["", " "], None, 5, {"a": "b"}, [1], b"a", Preview("\u200b")], ids=repr)

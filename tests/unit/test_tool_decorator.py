@@ -408,6 +408,7 @@ def test_an_annotation_that_is_not_understood_is_refused_at_the_decorator(annota
         (float, float("inf"), {}),
         (Author, Author("A"), {}),
         (list[Color], [Color.RED], {}),
+        (dict[str, int], {1: 1}, {}),
     ],
     ids=str,
 )
@@ -494,7 +495,7 @@ def returning(annotation, effect):
 )
 def test_a_writing_function_returns_a_tool_result(annotation, effect):
     """Only a result can name the records that were written; a text cannot (T5)."""
-    with pytest.raises(ToolDeclarationError, match="ToolResult"):
+    with pytest.raises(ToolDeclarationError, match="it writes, so it is annotated -> ToolResult"):
         returning(annotation, effect)
 
 
@@ -650,6 +651,23 @@ def test_a_preview_gets_the_arguments_it_asks_for():
     assert publish.tool.preview(ARGUMENTS, CONTEXT) == Preview(["Team", "3", "anna"], "v1")
     assert publish.tool.preview({**ARGUMENTS, "count": 5}, CONTEXT).lines[1] == "5"
     assert preview(1, Page("direct"), CONTEXT).lines[0] == "direct"
+
+
+def test_additions_may_name_what_is_local():
+    """Their annotations are read where they stand, too."""
+    local_context = ToolContext
+    publish = declared()
+
+    @publish.preview
+    def _(page, context: local_context):
+        return context.owner
+
+    @publish.reconcile
+    def _(key, context: local_context):
+        return context.run_id
+
+    assert publish.tool.preview(ARGUMENTS, CONTEXT) == "anna"
+    assert publish.tool.reconcile("k", CONTEXT) == "run-1"
 
 
 def test_a_preview_may_have_defaults_of_its_own():

@@ -176,6 +176,15 @@ def test_one_text_is_no_list_of_unattended_tools():
         needs_approval(make(effect="idempotent_write"), "a_draft")
 
 
+def test_a_tool_is_on_for_everyone_unless_it_says_otherwise():
+    """What is not declared: in the default group, on, for all, local, two minutes, its effect decides (T1)."""
+    tool = make()
+
+    assert (tool.group, tool.enabled, tool.admin_only, tool.remote) == ("default", True, False, False)
+    assert (tool.data_class, tool.approval, tool.deadline) == (None, None, 120.0)
+    assert (tool.preview, tool.reconcile, tool.validator) == (None, None, None)
+
+
 def test_a_tool_keeps_a_copy_of_its_parameters():
     """What was checked is what stays, whatever the host does to its own dict."""
     parameters = {"type": "object", "properties": {"n": {"type": "integer"}}}
