@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterable
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nr_agent_core.cli.audit.answer import Answer, Call, CallOutcome
@@ -101,6 +101,7 @@ TEXTS = st.text(alphabet="ab \n", min_size=1, max_size=80)
 SPANS = st.lists(st.tuples(st.integers(0, 79), st.integers(1, 12)), min_size=1, max_size=6)
 
 
+@example("aaaa bbbb", [(0, 3), (2, 3)], 0)
 @given(TEXTS, SPANS, st.integers(0, 20))
 def test_passages_show_every_claim_in_place_and_in_order(text: str, spans: list[tuple[int, int]], around: int) -> None:
     """The marked characters are exactly the claimed ones, and no stretch is shown twice."""
@@ -140,6 +141,7 @@ def test_without_a_claim_the_beginning_is_shown() -> None:
 # --------------------------------------------------------------------------------- visible text
 
 
+@example("\ud800")
 @given(st.text(st.characters()))
 def test_visible_text_controls_nothing(text: str) -> None:
     """No control character is left but line breaks and tabs, and what is left can be written (P9)."""

@@ -63,7 +63,14 @@ def test_only_the_text_that_ends_a_turn_is_an_answer() -> None:
 
 
 @pytest.mark.parametrize(
-    "tail", [[calling(("1", "save"))], [{"role": "assistant", "content": " "}], [{"role": "assistant"}], []]
+    "tail",
+    [
+        [calling(("1", "save"))],
+        [DONE, calling(("1", "save")), result("1")],
+        [{"role": "assistant", "content": " "}],
+        [{"role": "assistant"}],
+        [],
+    ],
 )
 def test_a_turn_without_a_last_text_has_no_answer(tail: list[object]) -> None:
     """A call, an empty message or nothing at the end: nobody got an answer."""
@@ -253,6 +260,44 @@ def test_a_broken_message_is_named_and_leaves_its_turn_open(broken: object) -> N
     assert [entry.gap for entry in found if isinstance(entry, Answer)] == [True, False]
 
 
+def test_an_answer_before_a_broken_message_is_kept_and_left_open() -> None:
+    """It may have been the turn's last word, or one before a call that could not be read."""
+    _, answer = sorted(read(json.dumps([USER, DONE, 5]).encode()), key=lambda entry: isinstance(entry, Answer))
+
+    assert isinstance(answer, Answer)
+    assert answer.gap
+
+
+def test_a_broken_line_before_the_first_message_leaves_its_turn_open() -> None:
+    """A conversation that begins with something unreadable may have begun with a call."""
+    _, answer = read(b"{broken\n" + json.dumps(DONE).encode())
+
+    assert isinstance(answer, Answer)
+    assert answer.gap
+
+
+@pytest.mark.parametrize(
+    ("line", "wrote"),
+    [
+        ({}, Wrote.CANNOT_TELL),
+        ({"calls": None}, Wrote.CANNOT_TELL),
+        ({"calls": []}, Wrote.NO),
+        ({"calls": [{"name": "save", "error": None}]}, Wrote.YES),
+        ({"calls": [{"name": "save", "error": "no"}]}, Wrote.NO),
+        ({"calls": [{"name": "save"}]}, Wrote.CANNOT_TELL),
+        ({"calls": [{"error": False}]}, Wrote.CANNOT_TELL),
+        ({"calls": [{"name": "save", "error": False}], "wrote": False}, Wrote.NO),
+        ({"wrote": True}, Wrote.YES),
+    ],
+)
+def test_an_answer_line_says_no_more_than_it_says(line: dict[str, object], wrote: Wrote) -> None:
+    """A line without calls, or a call without its error, tells nothing (P4)."""
+    (answer,) = read(json.dumps({"text": "Done.", **line}).encode())
+
+    assert isinstance(answer, Answer)
+    assert evidence(answer, WriteTools(["save"])).wrote is wrote
+
+
 def test_a_broken_line_leaves_the_turn_open() -> None:
     """The same for one message a line: the broken line may have been a call, or its result."""
     lines = [USER, calling(("1", "save"))]
@@ -294,6 +339,7 @@ def test_documents_one_after_the_other_keep_their_lines() -> None:
     ("data", "line"),
     [
         (b'[\n {"role": "user"},\n {"role": "assist\n]', 3),
+        (b'[\n {"role": "user", "content": "x"}\n', 3),
         (b"\n\nhello\nworld", 3),
         ('{"text": "x"}'.encode("utf-16"), 1),
     ],
