@@ -135,7 +135,10 @@ def test_six_processes_recover_at_once(tmp_path: Path) -> None:
         racer.join(PATIENCE)
 
     assert ("done", "completed") in got
-    assert {answer for answer in got if answer[0] == "error"} <= {("error", "StaleAppendError"), ("error", "LeaseHeldError")}
+    assert {answer for answer in got if answer[0] == "error"} <= {
+        ("error", "StaleAppendError"),
+        ("error", "LeaseHeldError"),
+    }
     assert len(host.executions()) == 2
     assert len(set(host.executions())) == 1
 
@@ -148,7 +151,9 @@ def test_arguments_changed_in_the_store_are_refused(tmp_path: Path) -> None:
         # The schema refuses this; whoever holds the file can take that guard away, the digest stays.
         for (trigger,) in file.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
             file.execute(f"DROP TRIGGER {trigger}")
-        changed = file.execute("UPDATE event SET content = replace(content, 'Team', 'Evil') WHERE kind = 'model'").rowcount
+        changed = file.execute(
+            "UPDATE event SET content = replace(content, 'Team', 'Evil') WHERE kind = 'model'"
+        ).rowcount
     file.close()
     assert changed == 1
     chat = host.chat()
@@ -233,7 +238,9 @@ def test_stopped_overtaken_and_woken(tmp_path: Path, effect: ToolEffect, moment:
     host = Host(folder=tmp_path, effect=effect)
     conversation, run_id, digest = suspended(host)
     answers = SPAWN.Queue()
-    zombie = start(decide, Host(folder=tmp_path, effect=effect, **{moment: "SIGSTOP"}), run_id, digest, "anna", None, answers)
+    zombie = start(
+        decide, Host(folder=tmp_path, effect=effect, **{moment: "SIGSTOP"}), run_id, digest, "anna", None, answers
+    )
     wait_until_stopped(zombie)
 
     early = host.chat()

@@ -19,7 +19,14 @@ from nr_agent_core.domain.run_events import ToolFinished
 from nr_agent_core.domain.run_status import RunStatus
 from nr_agent_core.domain.tools import Reconciliation
 from nr_agent_core.ports.unit_of_work import OpenConversation, UnitOfWork
-from nr_agent_core.testing.crashing import CrashingBus, CrashingModel, CrashingStore, CrashPlan, WorkerDied, crashing_tool
+from nr_agent_core.testing.crashing import (
+    CrashingBus,
+    CrashingModel,
+    CrashingStore,
+    CrashPlan,
+    WorkerDied,
+    crashing_tool,
+)
 from nr_agent_core.testing.manual_clock import ManualClock
 from nr_agent_core.testing.scripted_model import ScriptedModel, call, round_of
 

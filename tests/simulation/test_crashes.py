@@ -36,7 +36,7 @@ def stores(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Stores]:
     def make(clock: ManualClock) -> UnitOfWork:
         if request.param == "memory":
             return MemoryStore(clock=clock)
-        store = SqliteStore(tmp_path / f"{next(numbers)}.db", synchronous="OFF", clock=clock)
+        store = SqliteStore(tmp_path / f"{next(numbers)}.db", synchronous="NORMAL", clock=clock)
         made.append(store)
         return store
 
@@ -122,7 +122,7 @@ def test_deaths_in_all_pairs_change_no_outcome(stores: Stores, plot: Plot) -> No
 
 
 def test_the_story_has_the_commits_that_the_order_promises(stores: Stores) -> None:
-    """n approved writes: two commits before the pause, n + 2 after it; each effect between its commits."""
+    """N approved writes: two commits before the pause, n + 2 after it; each effect between its commits."""
     passed = [point.value for point in play(stores, Plot(effect=HARMFUL)).plan.passed]
 
     assert passed == [

@@ -51,7 +51,9 @@ def answered(number: int, *calls: RecordedCall, length: int = 0) -> ModelAnswere
 
 def recorded(index: int, effect: ToolEffect = READ, *, refusal: NotExecuted | None = None) -> RecordedCall:
     """A call as the look records it; writes need approval."""
-    return RecordedCall(index, effect.value, effect, f"d{index}", approval=effect.writes and not refusal, refusal=refusal)
+    return RecordedCall(
+        index, effect.value, effect, f"d{index}", approval=effect.writes and not refusal, refusal=refusal
+    )
 
 
 def done(number: int, call: RecordedCall, outcome: Outcome = Outcome.TEXT) -> ToolFinished:

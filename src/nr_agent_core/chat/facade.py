@@ -9,7 +9,8 @@ from nr_agent_core.chat.replies import Replies
 from nr_agent_core.chat.results import ConversationView, SendOutcome, Sent
 from nr_agent_core.chat.sending import Sending
 from nr_agent_core.chat.view import Views
-from nr_agent_core.domain.approvals import Card, Decision, decision as decision_of
+from nr_agent_core.domain.approvals import Card, Decision
+from nr_agent_core.domain.approvals import decision as decision_of
 from nr_agent_core.domain.continue_phrases import ContinuePhraseRouter
 from nr_agent_core.domain.errors import DecisionRefusedError, InvalidValueError
 from nr_agent_core.domain.notices import ReplyCode

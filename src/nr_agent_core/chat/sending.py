@@ -2,6 +2,8 @@
 What becomes of a message: routed by where the run stands, never by what it says alone (C1-C7).
 """
 
+from typing import assert_never
+
 import attrs
 
 from nr_agent_core.chat.replies import Replies
@@ -158,6 +160,8 @@ class Sending:
                 return self._turn(text, reader, row.id, let_go, position=None)
             case Route.ORDINARY:
                 return self._turn(text, reader, row.id, (), position=None, expected=row.last_position + 1)
+            case way:
+                assert_never(way)
 
     def _unconfigured(self, row: ConversationRow) -> bool:
         configuration = self._wiring.resolver.resolve(row.id, row.owner)

@@ -4,8 +4,8 @@ A conversation rendered for one reader, per request (O3, P2).
 
 from nr_agent_core.chat.replies import Replies
 from nr_agent_core.chat.results import ConversationView, ErrorView, MessageView, NoticeView
-from nr_agent_core.domain.conversation import Message, conversation_status
 from nr_agent_core.domain.approvals import Card
+from nr_agent_core.domain.conversation import Message, conversation_status
 from nr_agent_core.domain.errors import InvalidValueError, NotFoundError, RunUnreadableError, StoredFormError
 from nr_agent_core.domain.failures import FailureCode, link_target
 from nr_agent_core.domain.notices import Notice, NoticeCode

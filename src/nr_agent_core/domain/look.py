@@ -103,9 +103,7 @@ def argument_violation(call: ModelCall, gate: Gate) -> str | None:
         return str(error)
 
 
-def _record(
-    index: int, call: ModelCall, gate: Gate, declined: frozenset[str], *, closing: bool
-) -> RecordedCall:
+def _record(index: int, call: ModelCall, gate: Gate, declined: frozenset[str], *, closing: bool) -> RecordedCall:
     name = well_formed(call.name)[:_LONGEST_NAME]
     tool = gate.registry.get(name)
     try:

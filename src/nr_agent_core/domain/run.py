@@ -6,8 +6,8 @@ Rule 2: :meth:`Run.next_effect` answers from that state alone, so going on at on
 approval, after a crash or in another process is the same code (R2).
 """
 
-from collections.abc import Iterable
-from typing import assert_never
+from collections.abc import Callable, Iterable
+from typing import Any, assert_never
 
 import attrs
 
@@ -44,7 +44,6 @@ from nr_agent_core.domain.run_events import (
     ToolStarted,
 )
 from nr_agent_core.domain.run_status import TRANSITIONS, RunReason, RunStatus
-from nr_agent_core.domain.tool_result import Outcome
 from nr_agent_core.domain.write_evidence import WriteEvidence
 
 
@@ -148,7 +147,7 @@ class Run:
         status = targets[0]
         if len(targets) > 1 and isinstance(event, Started | ApprovalDecided) and event.segment is None:
             status = targets[1]
-        return _CHANGES[type(event)](self, event, status)  # type: ignore[operator]
+        return _CHANGES[type(event)](self, event, status)
 
     def next_effect(self) -> Effect | None:
         """
@@ -206,10 +205,10 @@ class Run:
         status = "not started" if self.status is None else self.status.value
         return IllegalMoveError(self.id, status, event.kind, why)
 
-    def _moved(self, status: RunStatus, **changes: object) -> "Run":
+    def _moved(self, status: RunStatus, **changes: Any) -> "Run":
         return attrs.evolve(self, status=status, sequence=self.sequence + 1, **changes)
 
-    def _with_round(self, **changes: object) -> tuple[Round, ...]:
+    def _with_round(self, **changes: Any) -> tuple[Round, ...]:
         return (*self.rounds[:-1], attrs.evolve(self.rounds[-1], **changes))
 
 
@@ -343,7 +342,7 @@ def _requeued(run: Run, event: Requeued, status: RunStatus) -> Run:
     return run._moved(status, not_before=event.not_before, retries=run.retries + event.retry, segment=None)
 
 
-_CHANGES = {
+_CHANGES: dict[type[RunEvent], Callable[[Run, Any, RunStatus], Run]] = {
     Started: _started,
     Claimed: _claimed,
     ModelAnswered: _answered,
@@ -356,5 +355,3 @@ _CHANGES = {
     RunCancelled: _cancelled,
     Requeued: _requeued,
 }
-
-__all__ = ["Outcome", "Round", "Run", "fold"]

@@ -81,7 +81,7 @@ class RecordReference:
         if not (isinstance(self.table, str) and _TABLE.fullmatch(self.table)):
             raise InvalidValueError("the table of a record", self.table, "1 to 64 ASCII letters, digits or underscores")
         if isinstance(self.uid, bool) or not self._uid_fits():
-            raise InvalidValueError("the uid of a record", self.uid, "an integer from 1, or 1 to 128 of [A-Za-z0-9._~-]")
+            raise InvalidValueError("the uid of a record", self.uid, "an integer from 1, or 1-128 of [A-Za-z0-9._~-]")
 
     def _uid_fits(self) -> bool:
         if isinstance(self.uid, int):

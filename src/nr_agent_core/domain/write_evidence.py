@@ -76,7 +76,9 @@ class WriteEvidence:
         still_open = tuple(call for call in self.open_calls if call is not known)
         if event.executed and event.outcome is Outcome.UNKNOWN:
             opened = known or OpenCall(event.call_id, event.tool, released)
-            return attrs.evolve(self, open_calls=(*still_open, opened), records=merge_writes(self.records, event.writes))
+            return attrs.evolve(
+                self, open_calls=(*still_open, opened), records=merge_writes(self.records, event.writes)
+            )
         if not event.executed or event.outcome is not Outcome.TEXT or not (event.effect.writes or event.writes):
             return self if known is None else attrs.evolve(self, open_calls=still_open)
         if event.writes:

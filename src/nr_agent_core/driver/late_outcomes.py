@@ -10,6 +10,7 @@ kept and tried again until it no longer does, at most for one lease.
 import logging
 import threading
 import time
+from typing import Self
 
 import attrs
 
@@ -136,7 +137,7 @@ class Mailbox:
         self._late, self._run_id = late, run_id
         self._box: list[ToolFinished] = []
 
-    def __enter__(self) -> "Mailbox":
+    def __enter__(self) -> Self:
         with self._late._lock:
             self._late._driven[self._run_id] = self._box
         return self

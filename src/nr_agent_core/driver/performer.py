@@ -85,7 +85,7 @@ class Performer:
     def _ask(self, order: Ask) -> ModelAnswer | AskFailed:
         try:
             answer = self._model.complete(order.request)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - whatever a provider raises is an outcome
             _log.warning("the model gave no answer: %s", sanitised_chain(error))
             return AskFailed(classify(error), failure_text(error))
         garbage = _garbage(answer)
@@ -114,7 +114,7 @@ class Performer:
             try:
                 with self._around(context):
                     returned = call()
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 - whatever a tool raises is an outcome
                 _log.warning("tool %s raised: %s", tool.name, sanitised_chain(error))
                 return outcome_of_exception(tool.effect, error)
             return outcome_of_return(tool.effect, returned)
@@ -165,11 +165,11 @@ class Performer:
         return returned[0] if done is not None and returned else None
 
 
-def _nothing_around(context: ToolContext) -> AbstractContextManager[Any]:
+def _nothing_around(_: ToolContext) -> AbstractContextManager[Any]:
     return nullcontext()
 
 
-def _not_waited_for(result: ToolResult) -> None:
+def _not_waited_for(_: ToolResult) -> None:
     """A preview or a reconcile that ends behind its deadline says nothing any more."""
 
 
@@ -185,4 +185,3 @@ def _garbage(answer: object) -> str | None:
         if not (call.id is None or isinstance(call.id, str)):
             return "a call whose id is no text"
     return None
-

@@ -32,7 +32,13 @@ class Cards:
         can_approve = self._second_eye_sees(run, reader)
         asked_at = self._asked_at(run)
         notes = card_notes(
-            calls, asked_at, request.expires_at, can_approve, self._wiring.now(), reader.language, self._wiring.translator
+            calls,
+            asked_at,
+            request.expires_at,
+            can_approve,
+            self._wiring.now(),
+            reader.language,
+            self._wiring.translator,
         )
         return Card(run.id, request.digest, calls, asked_at, request.expires_at, can_approve, True, notes)
 

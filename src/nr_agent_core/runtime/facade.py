@@ -9,7 +9,8 @@ from typing import Any
 
 import attrs
 
-from nr_agent_core.domain.approvals import Decision, decision as decision_of
+from nr_agent_core.domain.approvals import Decision
+from nr_agent_core.domain.approvals import decision as decision_of
 from nr_agent_core.domain.errors import InvalidValueError
 from nr_agent_core.domain.provenance import StoredWrite
 from nr_agent_core.domain.reader import Reader
@@ -175,5 +176,3 @@ class Runtime:
 
 def _reader(value: Reader | str) -> Reader:
     return value if isinstance(value, Reader) else Reader(value)
-
-

@@ -77,7 +77,7 @@ class Recovery:
             _log.error("run %s cannot be recovered: %s", row.id, error)
             self._segments.end_unreadable(row)
             return attrs.evolve(report, failed=(*report.failed, row.id))
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - one broken run must not keep the others waiting
             _log.error("run %s was not recovered: %s", row.id, sanitised_chain(error))
             return attrs.evolve(report, left=(*report.left, row.id))
         run = end if isinstance(end, Run) else end.run

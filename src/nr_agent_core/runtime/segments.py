@@ -4,6 +4,7 @@ Opening segments: everything one needs is asked now, then it is driven to where 
 
 import logging
 
+from nr_agent_core.domain.bounding import well_formed
 from nr_agent_core.domain.context_window import budget
 from nr_agent_core.domain.errors import (
     AccessDeniedError,
@@ -16,7 +17,6 @@ from nr_agent_core.domain.errors import (
 )
 from nr_agent_core.domain.failures import FailureCode
 from nr_agent_core.domain.gate import Gate
-from nr_agent_core.domain.bounding import well_formed
 from nr_agent_core.domain.notices import Notice
 from nr_agent_core.domain.reader import Reader
 from nr_agent_core.domain.run import Run, fold
@@ -149,7 +149,7 @@ class Segments:
         run, configuration, failed = Run(run_id), None, None
         try:
             configuration = self.wiring.resolver.resolve(conversation, reader.id)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - the turn fails, the chat works on (G0)
             _log.error("no configuration could be resolved: %s", sanitised_chain(error))
             failed = RunFailed(RunReason.INTERNAL, FailureCode.INTERNAL, failure_text(error))
         started = Started(
@@ -165,9 +165,7 @@ class Segments:
             failed = failed or RunFailed(RunReason.NOT_CONFIGURED, FailureCode.CHAT_NOT_CONFIGURED)
             settled = self.settle(run, (started, failed), opening_changes)
             return SegmentEnd(settled, None, ended_notices(settled))
-        return self.perform(
-            run, (started,), configuration, reader=reader, text=text, opening_changes=opening_changes
-        )
+        return self.perform(run, (started,), configuration, reader=reader, text=text, opening_changes=opening_changes)
 
     def perform(
         self,
@@ -294,7 +292,7 @@ class Segments:
             return ()
         try:
             return tuple(resolver.unavailable(owner, gate, owner_is_administrator=administrator))
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - it lists nothing then (G3)
             _log.error("the withheld tools could not be resolved: %s", sanitised_chain(error))
             return ()
 
@@ -306,7 +304,6 @@ class Segments:
     def _claims_change(self, text: str) -> bool:
         try:
             return self.wiring.detector.claims_change(text)
-        except Exception as error:
-            # A detector that raises costs the notice, never the answer (V2).
+        except Exception as error:  # noqa: BLE001 - it costs the notice, never the answer (V2)
             _log.error("the claim detector failed: %s", sanitised_chain(error))
             return False

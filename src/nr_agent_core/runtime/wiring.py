@@ -114,11 +114,11 @@ def _resolver(
     model: ModelProvider | None, configuration: Configuration | ConfigurationResolver | None
 ) -> ConfigurationResolver:
     if (model is None) == (configuration is None):
-        raise InvalidValueError("the wiring of model and configuration", (model, configuration), "exactly one of the two")
+        raise InvalidValueError(
+            "the wiring of model and configuration", (model, configuration), "exactly one of the two"
+        )
     if isinstance(configuration, Configuration):
         return FixedConfiguration(configuration)
     if configuration is not None:
         return configuration
     return FixedConfiguration(Configuration(model=model))
-
-

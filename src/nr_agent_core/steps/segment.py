@@ -12,15 +12,11 @@ nowhere else, and it IS the guarantee (P5, R6, R7):
 outside, gets what came of it, and yields the next. It performs nothing itself.
 """
 
-from collections.abc import Callable, Generator, Iterable
-from typing import Any, Protocol, TypeAlias, assert_never
-
-import attrs
+from collections.abc import Generator
+from typing import Any, assert_never
 
 from nr_agent_core.domain.bounding import well_formed
 from nr_agent_core.domain.canonical import idempotency_key, round_digest
-from nr_agent_core.domain.context_window import estimate
-from nr_agent_core.domain.conversation import MessageRole, NewMessage
 from nr_agent_core.domain.effects import (
     AskModel,
     AwaitApproval,
@@ -32,11 +28,10 @@ from nr_agent_core.domain.effects import (
     RequestApproval,
     StartTool,
 )
-from nr_agent_core.domain.errors import FailureClass, IllegalMoveError
+from nr_agent_core.domain.errors import IllegalMoveError
 from nr_agent_core.domain.failures import FailureCode, code_of
-from nr_agent_core.domain.gate import Gate
 from nr_agent_core.domain.look import argument_violation, look, recorded_arguments
-from nr_agent_core.domain.model_dialogue import ModelAnswer, ModelCall, ModelRequest
+from nr_agent_core.domain.model_dialogue import ModelAnswer, ModelCall
 from nr_agent_core.domain.notices import Notice
 from nr_agent_core.domain.previews import CallPreview
 from nr_agent_core.domain.run import Round, Run
@@ -54,138 +49,26 @@ from nr_agent_core.domain.run_events import (
 )
 from nr_agent_core.domain.run_status import RunReason
 from nr_agent_core.domain.tool_outcomes import not_executed_text, repeat_unknown_text
-from nr_agent_core.domain.tool_result import Outcome, RecordWrite, ToolEffect, ToolResult
+from nr_agent_core.domain.tool_result import Outcome, ToolEffect, ToolResult
 from nr_agent_core.domain.tools import Reconciliation, Tool, ToolContext
 from nr_agent_core.domain.verdict import ended_notices
 from nr_agent_core.ports.unit_of_work import AddMessages, AppendEvents, Change
-
-MODEL_DEADLINE = 120.0
-RETRY_DELAYS = (30.0, 60.0, 120.0)
-
-
-@attrs.frozen
-class Commit:
-    """
-    Store these changes, all or none.
-    """
-
-    changes: tuple[Change, ...]
-
-
-@attrs.frozen
-class Ask:
-    """
-    Ask the model; answered with a ModelAnswer or :class:`AskFailed`.
-    """
-
-    request: ModelRequest
-
-
-@attrs.frozen
-class AskFailed:
-    """
-    The model gave no answer: of which kind the failure is, and its sanitised text.
-    """
-
-    failure_class: FailureClass
-    text: str
-
-
-@attrs.frozen
-class Execute:
-    """
-    Execute a call; answered with its bounded ToolResult, whatever happened.
-    """
-
-    tool: Tool
-    arguments: dict[str, Any]
-    context: ToolContext
-    call: RecordedCall
-    round: int
-
-
-@attrs.frozen
-class Announce:
-    """
-    Tell the host's listeners of these writes (W1).
-    """
-
-    run_id: str
-    writes: tuple[RecordWrite, ...]
-
-
-@attrs.frozen
-class MakePreviews:
-    """
-    Make the previews of the calls that need approval; answered with one (preview, token) each.
-    """
-
-    calls: tuple[tuple[Tool, dict[str, Any], ToolContext], ...]
-
-
-@attrs.frozen
-class Reconcile:
-    """
-    Ask the host what became of a call; answered with a ToolResult or a Reconciliation (R7).
-    """
-
-    tool: Tool
-    context: ToolContext
-
-
-Order: TypeAlias = Commit | Ask | Execute | Announce | MakePreviews | Reconcile
-Steps: TypeAlias = Generator[Order, Any, "SegmentEnd"]
-
-
-class Briefs(Protocol):
-    """
-    Builds the next question to the model from a run, or says that it does not fit (R11).
-    """
-
-    def request(self, run: Run, offer_tools: bool) -> Any:
-        """A briefed request, or None when even the floor is larger than the window."""
-        ...
-
-
-@attrs.frozen(kw_only=True, eq=False)
-class Setting:
-    """
-    What one segment works with: everything is asked when the segment opens and never stored.
-
-    Args:
-        gate: decides over the tools, for the run's owner, under the configuration in force.
-        briefing: builds the questions to the model.
-        verdict: the notices of a completed answer (V6).
-        now: the store's time.
-        lease_margin: seconds beyond the next step's deadline nobody may take the run over (R8).
-        approval_expiry: seconds a card may wait, or None (A4).
-        stored: whether the run is kept in a store; without one nothing is announced (R12).
-        on_worker: whether a worker drives it, so that a failed model call is tried again later (R8).
-        late: outcomes that became known meanwhile, as ``tool`` events (R7).
-        opening_changes: what is stored in the transaction of the opening, before its events.
-    """
-
-    gate: Gate
-    briefing: Briefs
-    verdict: Callable[[str, Run], tuple[Notice, ...]]
-    now: Callable[[], float]
-    lease_margin: float = 60.0
-    approval_expiry: float | None = None
-    stored: bool = True
-    on_worker: bool = False
-    late: Callable[[], Iterable[ToolFinished]] = tuple
-    opening_changes: tuple[Change, ...] = ()
-
-
-@attrs.frozen
-class SegmentEnd:
-    """
-    How a segment ended: the run, and the answer if this segment completed the turn.
-    """
-
-    run: Run
-    answer: str | None = None
-    notices: tuple[Notice, ...] = ()
+from nr_agent_core.steps.messages import assistant_message, finished
+from nr_agent_core.steps.orders import (
+    MODEL_DEADLINE,
+    RETRY_DELAYS,
+    Announce,
+    Ask,
+    AskFailed,
+    Commit,
+    Execute,
+    MakePreviews,
+    Order,
+    Reconcile,
+    SegmentEnd,
+    Setting,
+    Steps,
+)
 
 
 def steps(run: Run, opening: tuple[RunEvent, ...], setting: Setting) -> Steps:
@@ -339,9 +222,7 @@ class Segment:
         deadline = max(tool.deadline for tool, _, _ in wanted)
         made: tuple[tuple[CallPreview, str | None], ...] = yield from self._outside(MakePreviews(wanted), deadline)
         tokens = {call.index: token for call, (_, token) in zip(asked, made, strict=True)}
-        identities = (
-            (f"{effect.round}.{call.index}", call.digest, tokens.get(call.index)) for call in effect.calls
-        )
+        identities = ((f"{effect.round}.{call.index}", call.digest, tokens.get(call.index)) for call in effect.calls)
         expiry = self.setting.approval_expiry
         self._add(
             ApprovalRequested(
@@ -444,9 +325,7 @@ class Segment:
         yield self._commit(0.0, *self._message(text, notices))
         return SegmentEnd(self.run, text, notices)
 
-    def _fail(
-        self, reason: RunReason, code: FailureCode, text: str | None = None
-    ) -> Generator[Order, Any, SegmentEnd]:
+    def _fail(self, reason: RunReason, code: FailureCode, text: str | None = None) -> Generator[Order, Any, SegmentEnd]:
         self._add(RunFailed(reason, code, text))
         notices = ended_notices(self.run)
         yield self._commit(0.0, *self._message("", notices))
@@ -482,29 +361,3 @@ class Segment:
             waiting = [known.index for known in self._round.waiting_calls]
             token = request.preconditions[waiting.index(call.index)] if call.index in waiting else None
         return ToolContext(self.run.owner, self.run.id, f"{number}.{call.index}", key, tool.deadline, token)
-
-
-def finished(number: int, call: RecordedCall, result: ToolResult, *, late: bool = False) -> ToolFinished:
-    """
-    The ``tool`` event of an executed call. A late one keeps no content (E4).
-    """
-    return ToolFinished(
-        round=number,
-        index=call.index,
-        tool=call.tool,
-        effect=call.effect,
-        executed=True,
-        outcome=result.outcome,
-        length=len(result.content),
-        remote=call.remote,
-        late=late,
-        writes=result.writes,
-        text=None if late else result.content,
-    )
-
-
-def assistant_message(run_id: str, text: str, notices: tuple[Notice, ...]) -> NewMessage:
-    """
-    The message that a settled run leaves: its answer, or F5's without text.
-    """
-    return NewMessage(MessageRole.ASSISTANT, text, run_id, estimate(text), notices)
