@@ -9,7 +9,7 @@ from typing import Final
 
 from nr_agent_core.domain.claims import word_class as wc
 
-_SUBJECT: Final = wc.SELF | wc.OTHER | wc.PRONOUN
+_SUBJECT: Final = wc.SELF | wc.PRONOUN
 _OPENING: Final = wc.SUBORDINATE | wc.CONDITION | wc.PASS_ON
 _HARD: Final = wc.BREAK | wc.COLON
 _VERBAL: Final = wc.AUXILIARY | wc.FINITE | wc.STATE_VERB
@@ -26,6 +26,8 @@ class Clause:
         rest: the classes of its words that are no forms.
 
         negator: where its first negator stands, or its end.
+
+        other: where its first word for somebody else stands, or its end.
 
         opener: classes of its first word.
 
@@ -49,6 +51,7 @@ class Clause:
         "joined",
         "negator",
         "opener",
+        "other",
         "rest",
         "start",
         "union",
@@ -65,6 +68,9 @@ class Clause:
         self.negator = end
         if union & wc.NEG:
             self.negator = next(at for at in range(start, end) if flags[at] & wc.NEG)
+        self.other = end
+        if union & wc.OTHER:
+            self.other = next(at for at in range(start, end) if flags[at] & wc.OTHER)
         self.opener = flags[start] if end > start else 0
         self.joined = self.hard = self.bracketed = self.contrasted = self.colon = False
 

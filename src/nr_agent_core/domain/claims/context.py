@@ -20,11 +20,12 @@ class Surroundings:
     The surroundings of the sentences of one text.
     """
 
-    __slots__ = ("_asks", "_leads", "_lexicons", "_segments")
+    __slots__ = ("_asks", "_heads", "_leads", "_lexicons", "_segments")
 
     def __init__(self, segments: Segments, lexicons: tuple[Lexicon, ...]) -> None:
         self._segments, self._lexicons = segments, lexicons
         self._asks: bool | None = None
+        self._heads: dict[int, list[Span]] = {}
         self._leads: dict[tuple[int, str], int] = {}
 
     def of(self, span: Span, lexicon: Lexicon) -> Context:
@@ -37,7 +38,9 @@ class Surroundings:
         cell = span.cell >= 0
         listed = span.line.listed or cell
         return Outside(
-            lead=self._lead(span.line, lexicon) if listed else self._line_lead(span, lexicon),
+            lead=self._lead(span.line, lexicon)
+            if listed and not self._heading(span.line)
+            else self._line_lead(span, lexicon),
             earlier=0 if cell else self._earlier(lexicon),
             header=self._header(span, lexicon) if cell else 0,
             asks=self._asking(),
@@ -91,10 +94,7 @@ class Surroundings:
             if known is not None:
                 union = known
                 break
-            if not above.listed and not self._segments.text.startswith("|", above.start):
-                union = self._last_sentence(above, lexicon)
-                break
-            if above.listed and self._segments.text.startswith("#", above.start):
+            if self._heading(above) or not (above.listed or self._segments.text.startswith("|", above.start)):
                 union = self._last_sentence(above, lexicon)
                 break
             walked.append(above.start)
@@ -103,21 +103,37 @@ class Surroundings:
             self._leads[start, lexicon.code] = union
         return union
 
+    def _heading(self, line: Line) -> bool:
+        return self._segments.text.startswith("#", line.start)
+
     def _header(self, span: Span, lexicon: Lexicon) -> int:
         """
         Classes of the head of the column that *span* stands in.
         """
-        text = self._segments.text
-        top = span.line
-        for _ in range(_STEPS):
+        row = span.line
+        heads = self._heads.get(row.start)
+        if heads is None:
+            heads = self._heads_above(row)
+        return self._union(heads[span.cell], lexicon) if span.cell < len(heads) else 0
+
+    def _heads_above(self, row: Line) -> list[Span]:
+        """
+        The cells of the head of the table that *row* stands in; none for the head itself.
+        """
+        walked: list[int] = []
+        heads: list[Span] = []
+        top = row
+        while not heads and len(walked) < _STEPS:
+            walked.append(top.start)
             above = self._segments.line_above(top)
-            if above is None or not text.startswith("|", above.body):
+            if above is None or not self._segments.text.startswith("|", above.body):
+                heads = self._segments.sentences(top) if top is not row else []
                 break
             top = above
-        cells = self._segments.sentences(top)
-        if top.start == span.line.start or span.cell >= len(cells):
-            return 0
-        return self._union(cells[span.cell], lexicon)
+            heads = self._heads.get(top.start, [])
+        for start in walked:
+            self._heads[start] = heads
+        return heads
 
     def _asking(self) -> bool:
         """

@@ -68,9 +68,12 @@ def lead_block(union: int) -> int:
     return BEING if union & _STATING and not union & wc.PARTICIPLE else 0
 
 
-def clause_block(lexicon: Lexicon, tokens: list[str], flags: list[int], clause: Clause, sentence: int, use: Use) -> int:
+def clause_block(
+    lexicon: Lexicon, tokens: list[str], flags: list[int], clause: Clause, sentence: int, use: Use, before: int
+) -> int:
     """
-    Up to which strength *clause*, in a sentence of the classes *sentence*, blocks *use*.
+    Up to which strength *clause*, in a sentence of the classes *sentence* and behind a clause of the classes *before*,
+    blocks *use*.
     """
     union = clause.union
     if union & (wc.CONDITION | wc.DOUBT):
@@ -85,9 +88,9 @@ def clause_block(lexicon: Lexicon, tokens: list[str], flags: list[int], clause: 
         return PASSIVE
     if union & wc.BY and _by_other(lexicon, tokens, flags, clause):
         return PASSIVE
-    if clause.opener & (wc.SUBORDINATE | wc.PASS_ON) and not clause.opener & wc.MATRIX and use.strength <= PASSIVE:
+    if _relative(lexicon, flags, clause, before):
         return PASSIVE
-    if union & (wc.THEN | wc.GENERIC):
+    if union & (wc.THEN | wc.GENERIC) and not union & wc.NOW:
         return BEING
     if union & wc.STANDING and not union & (wc.NOW | wc.ALONE):
         return BEING
@@ -110,6 +113,19 @@ def being_block(lexicon: Lexicon, tokens: list[str], flags: list[int], clause: C
             tokens[at].endswith(ending) and not flags[at] for at in range(clause.start, min(index, clause.start + 4))
         )
     )
+
+
+def _relative(lexicon: Lexicon, flags: list[int], clause: Clause, before: int) -> bool:
+    """
+    Whether *clause* only says of which thing another one speaks: "that was deleted".
+    """
+    if clause.opener & wc.PASS_ON and before & wc.MATRIX:
+        return False
+    if clause.hard:
+        return bool(clause.opener & wc.SUBORDINATE and not clause.opener & wc.DETERMINER)
+    if clause.opener & (wc.SUBORDINATE | wc.PASS_ON):
+        return True
+    return bool(not lexicon.adjacent and clause.opener & wc.DETERMINER and flags[clause.end - 1] & wc.AUXILIARY)
 
 
 def _counted(flags: list[int], clause: Clause) -> bool:
@@ -145,9 +161,11 @@ def _by_other(lexicon: Lexicon, tokens: list[str], flags: list[int], clause: Cla
     """
     Whether *clause* names an actor who is not the speaker.
     """
-    for at in range(clause.start, clause.end - 1):
+    for at in range(clause.start, clause.end):
         if flags[at] & wc.BY:
             near = flags[at + 1 : min(clause.end, at + 1 + _REACH)]
+            if not near:
+                return True
             if lexicon.any_agent and not flags[at - 1] and tokens[at - 1].endswith(lexicon.participle_endings):
                 continue
             if near and near[0] & (wc.SELF | wc.BY_NO_ONE | wc.QUANTITY):

@@ -27,6 +27,7 @@ class Judge:
     """
 
     __slots__ = (
+        "_before",
         "_carry",
         "_clauses",
         "_flags",
@@ -44,7 +45,7 @@ class Judge:
         self._flags = lexicon.classify(tokens)
         self._shape = adjacent if lexicon.adjacent else frame
         self._clauses: list[Clause] = []
-        self._sentence = 0
+        self._sentence = self._before = 0
         self._carry = Carry()
         self._part = _Part(0)
         self._outside: int | None = None
@@ -68,8 +69,9 @@ class Judge:
 
     def _in_clause(self, number: int, clause: Clause, asked: int) -> Iterator[Found]:
         part, carry = self._part, self._carry
+        self._before = self._clauses[number - 1].union if number and not clause.hard else 0
         side = clause.bracketed or clause.opener & (wc.SUBORDINATE | wc.CONDITION | wc.PASS_ON)
-        part.enter(clause)
+        part.enter(clause, self._flags)
         if clause.rest & _OWN and not side:
             carry.use = None
             if clause.rest & (wc.SELF | wc.SELF_HAVE):
@@ -125,7 +127,9 @@ class Judge:
     def _free(self, clause: Clause, use: Use) -> bool:
         if use.strength <= self._part.block:
             return False
-        if use.strength <= frames.clause_block(self._lexicon, self._tokens, self._flags, clause, self._sentence, use):
+        if use.strength <= frames.clause_block(
+            self._lexicon, self._tokens, self._flags, clause, self._sentence, use, self._before
+        ):
             return False
         if use.strength > PASSIVE:
             return True
@@ -208,9 +212,10 @@ class _Part:
     def __init__(self, block: int) -> None:
         self.block, self.claimed, self.union = block, False, 0
 
-    def enter(self, clause: Clause) -> None:
+    def enter(self, clause: Clause, flags: list[int]) -> None:
         """What a clause blocks from its beginning on."""
-        if clause.opener & (wc.INSTRUCTION | wc.PLEASE):
+        noun = clause.start + 1 < clause.end and flags[clause.start + 1] & wc.PARTICIPLE
+        if clause.opener & wc.PLEASE or (clause.opener & wc.INSTRUCTION and not noun):
             self.block = max(self.block, PASSIVE)
 
     def leave(self, clause: Clause) -> None:

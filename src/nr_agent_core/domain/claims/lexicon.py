@@ -73,6 +73,7 @@ class Lexicon:
         self.generic_plural: str = table.get("generic_plural", "")
         self.participle_endings: tuple[str, ...] = tuple(table.get("participle_endings", "").split())
         self.progressive: tuple[str, ...] = tuple(table.get("progressive", "").split())
+        self.present_endings: tuple[str, ...] = tuple(table.get("present_endings", "").split())
         self.finite_endings: tuple[str, ...] = tuple(table.get("finite_endings", "").split())
         self.split_verbs: dict[str, frozenset[str]] = {
             verb: frozenset(particles.split()) for verb, particles in table.get("split_verbs", {}).items()

@@ -120,9 +120,22 @@ def _standing(lexicon: Lexicon, tokens: list[str], flags: list[int], clause: Cla
     length = clause.end - clause.start
     if length < _SHORT - 3 and flags[clause.end - 1] & (wc.GONE | wc.FINAL) and _verbless(flags, clause):
         return clause.end - 1, Use(BARE, "state")
-    if union & (wc.NOW | wc.NO_LONGER) and clause.rest & _PREDICATE and _lasting(lexicon, tokens, clause):
+    told = clause.rest & _PREDICATE or _present(lexicon, tokens, flags, clause)
+    if union & (wc.NOW | wc.NO_LONGER) and told and _lasting(lexicon, tokens, clause):
         return start, Use(BEING, "state from now on")
     return None
+
+
+def _present(lexicon: Lexicon, tokens: list[str], flags: list[int], clause: Clause) -> bool:
+    """
+    Whether a word that looks like a verb in the present stands beside the word of NOW: "now sends".
+    """
+    mask = wc.NOW | wc.NO_LONGER
+    for at in range(clause.start + 1, clause.end):
+        near = flags[max(clause.start, at - 1)] | (flags[at + 1] if at + 1 < clause.end else 0)
+        if near & mask and not flags[at] & ~wc.FINITE and tokens[at].endswith(lexicon.present_endings):
+            return True
+    return False
 
 
 def _beside(flags: list[int], clause: Clause, at: int) -> int:

@@ -172,7 +172,7 @@ def _alone_or_elided(flags: list[int], clause: Clause, index: int, negated: bool
     """
     A bare form where subject and object tell an ellipsis from somebody else's past.
     """
-    return NO_USE if clause.rest & wc.OTHER else _bare(flags, clause, index, negated)
+    return NO_USE if clause.other < index else _bare(flags, clause, index, negated)
 
 
 def _bare(flags: list[int], clause: Clause, index: int, negated: bool) -> Use:
