@@ -31,7 +31,6 @@ from nr_agent_core.testing.manual_clock import ManualClock
 from nr_agent_core.testing.scripted_model import ScriptedModel, call, round_of
 
 ANNA = Reader("anna")
-CONVERSATION = "c1"
 WRITES = ("create_page", "create_page")
 MIXED = ("search_pages", "create_page", "search_pages", "create_page")
 LIVES = 60
@@ -85,6 +84,7 @@ class Host:
     store: UnitOfWork
     plot: Plot
     plan: CrashPlan
+    conversation: str
     executed: list[str] = attrs.field(factory=list)
     announced: list[AiRecordWritten] = attrs.field(factory=list)
     stored_when_announced: list[bool] = attrs.field(factory=list)
@@ -109,7 +109,11 @@ class Host:
 
     def _heard(self, event: AiRecordWritten) -> None:
         self.announced.append(event)
-        self.stored_when_announced.append(event in [stored.written for stored in self.store.writes(after=0, limit=99)])
+        self.stored_when_announced.append(event in self.feed())
+
+    def feed(self) -> list[AiRecordWritten]:
+        """The durable feed as it is now."""
+        return [stored.written for stored in self.store.writes(after=0, limit=1_000_000)]
 
     def _tool(self, name: str, effect: ToolEffect) -> Tool:
         writes, asked = name == "create_page", self.plot.reconciles is not None
@@ -147,33 +151,33 @@ def _search(arguments: Mapping[str, Any], context: ToolContext) -> ToolResult:
     return ToolResult.text("nothing found")
 
 
-def tell(store: UnitOfWork, clock: ManualClock, plot: Plot, plan: CrashPlan) -> Told:
+def tell(store: UnitOfWork, clock: ManualClock, plot: Plot, plan: CrashPlan, conversation: str = "c") -> Told:
     """
-    Tell the story once, with the deaths of *plan*, until its run is settled.
+    Tell the story once in a new *conversation*, with the deaths of *plan*, until its run is settled.
     """
-    host = Host(store, plot, plan)
-    if store.conversation_row(CONVERSATION) is None:
-        store.commit((OpenConversation(CONVERSATION, ANNA.id),))
+    host = Host(store, plot, plan, conversation)
+    store.commit((OpenConversation(conversation, ANNA.id),))
+    before = len(host.feed())
     for _ in range(LIVES):
         clock.advance(1000.0)
         plan.restart()
         try:
-            if _live(host.chat(), store):
+            if _live(host.chat(), store, conversation):
                 break
         except WorkerDied:
             continue
-    row = store.conversation_row(CONVERSATION)
+    row = store.conversation_row(conversation)
     assert row is not None
     assert row.last_run is not None, "the story never began"
     stream = tuple(stored.event for stored in store.events(row.last_run.id))
-    messages = store.messages(CONVERSATION)
+    messages = store.messages(conversation)
     return Told(
         fold(row.last_run.id, stream),
         stream,
         plan,
         host.executed,
         host.announced,
-        [stored.written for stored in store.writes(after=0, limit=99)],
+        host.feed()[before:],
         len(messages),
         [notice.code.value for message in messages for notice in message.notices],
         any(event.text is not None for event in stream if isinstance(event, ToolFinished)),
@@ -181,19 +185,19 @@ def tell(store: UnitOfWork, clock: ManualClock, plot: Plot, plan: CrashPlan) -> 
     )
 
 
-def _live(chat: Chat, store: UnitOfWork) -> bool:
+def _live(chat: Chat, store: UnitOfWork, conversation: str) -> bool:
     """One life: do whatever comes next; True when the run is settled."""
-    row = store.conversation_row(CONVERSATION)
+    row = store.conversation_row(conversation)
     assert row is not None
     last = row.last_run
     if last is None:
-        chat.send("go", ANNA, conversation=CONVERSATION)
+        chat.send("go", ANNA, conversation=conversation)
     elif last.status.settled:
         return True
     elif last.status is RunStatus.WAITING_FOR_APPROVAL:
-        card = chat.view(CONVERSATION, ANNA).card
+        card = chat.view(conversation, ANNA).card
         assert card is not None
-        chat.decide(CONVERSATION, "approve", card=card, by=ANNA)
+        chat.decide(conversation, "approve", card=card, by=ANNA)
     else:
         chat.runtime.recover(last.id)
     return False

@@ -5,9 +5,11 @@ Random plans miss what enumeration finds; Hypothesis comes on top with longer pl
 """
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
+import attrs
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -25,40 +27,39 @@ from tests.simulation.story import MIXED, WRITES, Plot, Told, tell
 READ, IDEMPOTENT, HARMFUL = ToolEffect.READ_ONLY, ToolEffect.IDEMPOTENT_WRITE, ToolEffect.NON_IDEMPOTENT_WRITE
 PAIRS_WITHIN = 8
 
-Stores = Callable[[ManualClock], UnitOfWork]
+
+@attrs.define
+class World:
+    """
+    One store for many stories, each in a conversation of its own.
+    """
+
+    store: UnitOfWork
+    clock: ManualClock
+    stories: int = 0
+
+    def play(self, plot: Plot, *deaths: Death) -> Told:
+        """The story with these deaths, checked against every rule."""
+        self.stories += 1
+        told = tell(self.store, self.clock, plot, CrashPlan(*deaths), f"c{self.stories}")
+        check(told, plot)
+        return told
 
 
 @pytest.fixture(params=["memory", "sqlite"])
-def stores(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Stores]:
-    """A new empty store each time it is called."""
-    numbers, made = itertools.count(), []
-
-    def make(clock: ManualClock) -> UnitOfWork:
-        if request.param == "memory":
-            return MemoryStore(clock=clock)
-        store = SqliteStore(tmp_path / f"{next(numbers)}.db", synchronous="NORMAL", clock=clock)
-        made.append(store)
-        return store
-
-    yield make
-    for store in made:
-        store.close()
+def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
+    """A world over each store."""
+    clock = ManualClock(1_000_000.0)
+    memory = request.param == "memory"
+    store = MemoryStore(clock=clock) if memory else SqliteStore(tmp_path / "s.db", synchronous="NORMAL", clock=clock)
+    with closing(store):
+        yield World(store, clock)
 
 
 PLOTS = [Plot(effect=effect, round=calls) for effect in ToolEffect for calls in (WRITES, MIXED)]
 plots = pytest.mark.parametrize(
     "plot", PLOTS, ids=lambda plot: f"{plot.effect.value}-{'mixed' if plot.round == MIXED else 'writes'}"
 )
-
-
-def play(stores: Stores, plot: Plot, *deaths: Death) -> Told:
-    """The story with these deaths, in a world of its own, checked against every rule."""
-    clock = ManualClock(1_000_000.0)
-    store = stores(clock)
-    told = tell(store, clock, plot, CrashPlan(*deaths))
-    check(told, plot)
-    store.close()
-    return told
 
 
 def check(told: Told, plot: Plot) -> None:
@@ -103,27 +104,27 @@ def check_harmful(told: Told, plot: Plot) -> None:
 
 
 @plots
-def test_deaths_singly_and_in_near_pairs_change_no_outcome(stores: Stores, plot: Plot) -> None:
+def test_deaths_singly_and_in_near_pairs_change_no_outcome(world: World, plot: Plot) -> None:
     """(P5, R6, R7, W3) Every point, before and after, and every pair within eight points of each other."""
-    points = len(play(stores, plot).plan.passed)
+    points = len(world.play(plot).plan.passed)
 
     for deaths in every_plan(points, pairs_within=PAIRS_WITHIN):
-        play(stores, plot, *deaths)
+        world.play(plot, *deaths)
 
 
 @pytest.mark.slow
 @plots
-def test_deaths_in_all_pairs_change_no_outcome(stores: Stores, plot: Plot) -> None:
+def test_deaths_in_all_pairs_change_no_outcome(world: World, plot: Plot) -> None:
     """(P5, R6, R7, W3) The same with every pair, however far apart."""
-    points = len(play(stores, plot).plan.passed)
+    points = len(world.play(plot).plan.passed)
 
     for deaths in every_plan(points, pairs_within=2 * points):
-        play(stores, plot, *deaths)
+        world.play(plot, *deaths)
 
 
-def test_the_story_has_the_commits_that_the_order_promises(stores: Stores) -> None:
+def test_the_story_has_the_commits_that_the_order_promises(world: World) -> None:
     """N approved writes: two commits before the pause, n + 2 after it; each effect between its commits."""
-    passed = [point.value for point in play(stores, Plot(effect=HARMFUL)).plan.passed]
+    passed = [point.value for point in world.play(Plot(effect=HARMFUL)).plan.passed]
 
     assert passed == [
         "commit", "model", "commit",  # opening; question and pause
@@ -134,10 +135,10 @@ def test_the_story_has_the_commits_that_the_order_promises(stores: Stores) -> No
 
 
 @pytest.mark.parametrize("calls", [WRITES, MIXED], ids=["writes", "mixed"])
-def test_only_deaths_between_intent_and_outcome_end_unknown(stores: Stores, calls: tuple[str, ...]) -> None:
+def test_only_deaths_between_intent_and_outcome_end_unknown(world: World, calls: tuple[str, ...]) -> None:
     """(R7) Batching an outcome with what follows passes every safety test and fails this count."""
     plot = Plot(effect=HARMFUL, round=calls)
-    passed = play(stores, plot).plan.passed
+    passed = world.play(plot).plan.passed
     executions = [number for number, point in enumerate(passed) if point is Point.TOOL]
     tools = [number for number, name in zip(executions, calls, strict=True) if name == "create_page"]
     window: set[Death] = set()
@@ -150,44 +151,44 @@ def test_only_deaths_between_intent_and_outcome_end_unknown(stores: Stores, call
     unknown = {
         death
         for (death,) in every_plan(len(passed))
-        if play(stores, plot, death).run.reason is RunReason.WRITE_OUTCOME_UNKNOWN
+        if world.play(plot, death).run.reason is RunReason.WRITE_OUTCOME_UNKNOWN
     }
 
     assert unknown == window
 
 
-def test_a_host_that_reconciles_leaves_nothing_unknown(stores: Stores) -> None:
+def test_a_host_that_reconciles_leaves_nothing_unknown(world: World) -> None:
     """(R7) The host's word settles the call: what happened is announced and stored, what did not never will."""
     plot = Plot(effect=HARMFUL, reconciles=True)
-    points = len(play(stores, plot).plan.passed)
+    points = len(world.play(plot).plan.passed)
 
     for deaths in every_plan(points, pairs_within=3):
-        told = play(stores, plot, *deaths)
+        told = world.play(plot, *deaths)
         assert told.run.status is RunStatus.COMPLETED
         assert len(told.executed) == len(told.feed)
         assert not told.run.evidence.open_calls
 
 
 @pytest.mark.parametrize("answer", [Reconciliation.CANNOT_TELL, "nonsense", None], ids=str)
-def test_a_host_that_cannot_tell_leaves_it_unknown(stores: Stores, answer: object) -> None:
+def test_a_host_that_cannot_tell_leaves_it_unknown(world: World, answer: object) -> None:
     """(R7) Anything but a result or a promise is "cannot tell"; the harmful write is not tried again."""
     plot = Plot(effect=HARMFUL, reconciles=answer)
-    points = len(play(stores, plot).plan.passed)
+    points = len(world.play(plot).plan.passed)
 
-    ends = {play(stores, plot, *deaths).run.reason for deaths in every_plan(points)}
+    ends = {world.play(plot, *deaths).run.reason for deaths in every_plan(points)}
 
     assert ends == {RunReason.COMPLETED, RunReason.WRITE_OUTCOME_UNKNOWN}
 
 
 @pytest.mark.parametrize("repeat", [Outcome.UNCHANGED, Outcome.ERROR], ids=lambda outcome: outcome.value)
-def test_a_repeat_speaks_for_itself_alone(stores: Stores, repeat: Outcome) -> None:
+def test_a_repeat_speaks_for_itself_alone(world: World, repeat: Outcome) -> None:
     """(R7) Unchanged or an error of a repeat never becomes "nothing was saved" of the first try."""
     plot = Plot(effect=IDEMPOTENT, repeat=repeat)
-    points = len(play(stores, plot).plan.passed)
+    points = len(world.play(plot).plan.passed)
     repeated = 0
 
     for deaths in every_plan(points, pairs_within=2):
-        told = play(stores, plot, *deaths)
+        told = world.play(plot, *deaths)
         if len(told.executed) > len(set(told.executed)):
             repeated += 1
             assert "writeOutcomeUnknown" in told.notices
