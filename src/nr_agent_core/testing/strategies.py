@@ -66,6 +66,8 @@ NASTY = (
 
 HEX = "0123456789abcdef"
 
+_numbers, _counts = st.integers(0, 20), st.integers(0, 10**6)
+
 
 @functools.cache
 def texts(*, max_size: int = 40) -> st.SearchStrategy[str]:
@@ -180,73 +182,84 @@ def events() -> st.SearchStrategy[RunEvent]:
     """
     Any single event, every kind and every field; it need not fit any run. For codecs and stores.
     """
-    numbers, counts = st.integers(0, 20), st.integers(0, 10**6)
-    tuples = _maybe(st.lists(texts(), max_size=3).map(tuple))
-    optional = _maybe(st.lists(_maybe(texts()), max_size=3).map(tuple))
+    return st.one_of(_opening_events(), _answer_events(), _approval_events(), _call_events(), _end_events())
+
+
+def _opening_events() -> st.SearchStrategy[RunEvent]:
     return st.one_of(
         st.builds(
             Started,
             owner=ids(),
             max_rounds=st.integers(1, 20),
             conversation=_maybe(ids()),
-            message=_maybe(counts),
-            segment=_maybe(_tokens()),
+            message=_maybe(_counts),
+            segment=_maybe_token(),
             text=_maybe(texts()),
             instructions=_maybe(texts()),
         ),
         st.builds(Claimed, _tokens(), st.sampled_from(ClaimReason), st.booleans()),
-        st.builds(
-            ModelAnswered,
-            round=numbers,
-            provider=texts(),
-            model=texts(),
-            length=counts,
-            messages=counts,
-            left_out=counts,
-            offered=st.lists(_names(), max_size=3).map(tuple),
-            calls=st.lists(recorded_calls(), max_size=3).map(tuple),
-            input_tokens=_maybe(counts),
-            output_tokens=_maybe(counts),
-            finish_reason=_maybe(texts()),
-            text=_maybe(texts()),
-            arguments=tuples,
-            provider_ids=optional,
-            provider_data=_maybe(texts()),
-        ),
-        st.builds(
-            ApprovalRequested,
-            _digests(),
-            _maybe(_times()),
-            previews=_maybe(st.lists(_previews(), max_size=3).map(tuple)),
-            preconditions=optional,
-        ),
-        st.builds(
-            ApprovalDecided,
-            st.booleans(),
-            ids(),
-            st.sampled_from(DecisionPlace),
-            _digests(),
-            _maybe_token(),
-        ),
-        st.builds(ToolStarted, numbers, numbers, _names(), st.sampled_from(ToolEffect), st.text(HEX, min_size=64)),
+    )
+
+
+def _answer_events() -> st.SearchStrategy[RunEvent]:
+    return st.builds(
+        ModelAnswered,
+        round=_numbers,
+        provider=texts(),
+        model=texts(),
+        length=_counts,
+        messages=_counts,
+        left_out=_counts,
+        offered=st.lists(_names(), max_size=3).map(tuple),
+        calls=st.lists(recorded_calls(), max_size=3).map(tuple),
+        input_tokens=_maybe(_counts),
+        output_tokens=_maybe(_counts),
+        finish_reason=_maybe(texts()),
+        text=_maybe(texts()),
+        arguments=_maybe(st.lists(texts(), max_size=3).map(tuple)),
+        provider_ids=_maybe(st.lists(_maybe(texts()), max_size=3).map(tuple)),
+        provider_data=_maybe(texts()),
+    )
+
+
+def _approval_events() -> st.SearchStrategy[RunEvent]:
+    preconditions = _maybe(st.lists(_maybe(texts()), max_size=3).map(tuple))
+    previews = _maybe(st.lists(_previews(), max_size=3).map(tuple))
+    places = st.sampled_from(DecisionPlace)
+    return st.one_of(
+        st.builds(ApprovalRequested, _digests(), _maybe(_times()), previews=previews, preconditions=preconditions),
+        st.builds(ApprovalDecided, st.booleans(), ids(), places, _digests(), _maybe_token()),
+    )
+
+
+def _call_events() -> st.SearchStrategy[RunEvent]:
+    effects = st.sampled_from(ToolEffect)
+    return st.one_of(
+        st.builds(ToolStarted, _numbers, _numbers, _names(), effects, _digests()),
         st.builds(
             ToolFinished,
-            numbers,
-            numbers,
+            _numbers,
+            _numbers,
             _names(),
-            st.sampled_from(ToolEffect),
+            effects,
             st.booleans(),
             st.sampled_from(Outcome),
-            counts,
+            _counts,
             st.booleans(),
             st.booleans(),
             _maybe(st.sampled_from(NotExecuted)),
             record_writes(),
             text=_maybe(texts()),
         ),
-        st.builds(RunCompleted, st.sampled_from(RunReason)),
-        st.builds(RunFailed, st.sampled_from(RunReason), st.sampled_from(FailureCode), _maybe(texts()), st.booleans()),
-        st.builds(RunCancelled, st.sampled_from(RunReason), _maybe(ids()), st.booleans()),
+    )
+
+
+def _end_events() -> st.SearchStrategy[RunEvent]:
+    reasons, codes = st.sampled_from(RunReason), st.sampled_from(FailureCode)
+    return st.one_of(
+        st.builds(RunCompleted, reasons),
+        st.builds(RunFailed, reasons, codes, _maybe(texts()), st.booleans()),
+        st.builds(RunCancelled, reasons, _maybe(ids()), st.booleans()),
         st.builds(Requeued, _times(), st.booleans()),
     )
 
@@ -283,7 +296,7 @@ def _next_event(draw: st.DrawFn, run: Run) -> RunEvent | None:
         case RunStatus.QUEUED:
             kinds = (*((_claimed_by_worker,) * 4), _cancelled, _failed, *(_late for _ in late))
         case RunStatus.WAITING_FOR_APPROVAL:
-            kinds = (_decided, _decided, _decided, _waits_on, _cancelled, *(_late for _ in late))
+            kinds = (_decided, _decided, _decided, _waits_on, _waits_on, _cancelled, *(_late for _ in late))
         case RunStatus.RUNNING:
             aside = (_claimed_by_recovery, _claimed_by_recovery, _requeued, _requeued, _cancelled, _failed)
             kinds = (*((_onward,) * 12), draw(st.sampled_from(aside)))
