@@ -81,11 +81,17 @@ def _add(db: sqlite3.Connection, conversation: str, message: codec.MessageColumn
         if db.execute(_ADD, values).rowcount:
             return
     except sqlite3.IntegrityError:
-        raise NotFoundError("conversation", conversation) from None
+        pass
+    _require_conversation(db, conversation)
     (following,) = db.execute(_NEXT, (conversation,)).fetchone()
     if expected is None or expected < following:
         raise ConversationBusyError(conversation)
     raise InvalidValueError(f"the position of a message in {conversation!r}", expected, f"{following}")
+
+
+def _require_conversation(db: sqlite3.Connection, conversation: str) -> None:
+    if db.execute("SELECT 1 FROM conversation WHERE id = ?", (conversation,)).fetchone() is None:
+        raise NotFoundError("conversation", conversation)
 
 
 def _append(db: sqlite3.Connection, columns: codec.AppendColumns, now: float) -> None:
@@ -141,8 +147,7 @@ def _begin(db: sqlite3.Connection, columns: codec.AppendColumns, now: float) -> 
     if standing is not None:
         raise StaleAppendError(run.id, 0, standing[0])
     conversation = run.conversation or ""
-    if db.execute("SELECT 1 FROM conversation WHERE id = ?", (conversation,)).fetchone() is None:
-        raise NotFoundError("conversation", conversation)
+    _require_conversation(db, conversation)
     raise ConversationBusyError(conversation)
 
 

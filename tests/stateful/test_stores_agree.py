@@ -1,0 +1,346 @@
+"""
+Two stores, one story: whatever happens, in whatever order, both give the same answers and the same refusals.
+
+Beside the two stores under comparison a third one, on the SQLite store's file, is opened anew for
+each look, so that what a process remembers is compared with what it would read.
+"""
+
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import attrs
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from nr_agent_core.adapters.memory import MemoryStore
+from nr_agent_core.adapters.sqlite import SqliteStore
+from nr_agent_core.domain.conversation import MessageRole
+from nr_agent_core.domain.errors import AgentCoreError
+from nr_agent_core.domain.failures import FailureCode
+from nr_agent_core.domain.notices import Notice, NoticeCode
+from nr_agent_core.domain.run_events import ClaimReason, RunFailed
+from nr_agent_core.domain.run_status import RunReason, RunStatus
+from nr_agent_core.domain.tool_result import Outcome, RecordReference, RecordWrite, WriteKind
+from nr_agent_core.ports.unit_of_work import AppendEvents, Change, LetGo, OpenConversation, UnitOfWork
+from nr_agent_core.testing.contracts.run_script import RunScript
+from nr_agent_core.testing.contracts.store_contract import said
+from nr_agent_core.testing.manual_clock import ManualClock
+
+CONVERSATIONS = ("c1", "c2")
+TEXTS = ("", "Save it.", "a\0b\x10", "ü😀")
+NOTICES = ((), (Notice(NoticeCode.NOTHING_SAVED),), (Notice(NoticeCode.CALL_NOT_MADE, {"tools": ["x\0", 1, None]}),))
+
+Step = Callable[[RunScript], AppendEvents]
+
+conversations = st.sampled_from(CONVERSATIONS)
+budgets = st.sampled_from((0, 1, 5, 12, 40, 10_000))
+writes = st.builds(
+    RecordWrite,
+    st.builds(RecordReference, st.just("pages"), st.sampled_from((1, 2, "1", "a-b", 2**64))),
+    st.sampled_from(WriteKind),
+)
+
+
+class StoresAgree(RuleBasedStateMachine):
+    """
+    The same story told to every store. The scripts are what processes believe; some of them are behind.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.clock = ManualClock()
+        self.directory = Path(tempfile.mkdtemp(prefix="stores-agree-"))
+        self.path = self.directory / "chat.db"
+        self.memory: UnitOfWork = MemoryStore(clock=self.clock)
+        self.sqlite: UnitOfWork = SqliteStore(self.path, synchronous="NORMAL", clock=self.clock)
+        self.scripts: list[RunScript] = []
+        self.left_behind: list[RunScript] = []
+        self.number = 0
+
+    def teardown(self) -> None:
+        """Nothing of the story stays."""
+        self.sqlite.close()
+        shutil.rmtree(self.directory)
+
+    # ------------------------------------------------------------------------------- the story
+
+    def commit(self, *changes: Change) -> bool:
+        """Tell both stores the same; whether they took it."""
+        answers = [self._answer(store, changes) for store in (self.memory, self.sqlite)]
+        assert answers[0] == answers[1], answers
+        return answers[0] is None
+
+    def _answer(self, store: UnitOfWork, changes: tuple[Change, ...]) -> object:
+        try:
+            store.commit(changes)
+        except AgentCoreError as refused:
+            fields = {name: value for name, value in vars(refused).items() if not name.startswith("_")}
+            return type(refused), str(refused), fields
+        return None
+
+    def tell(self, script: RunScript, step: Callable[[RunScript], AppendEvents], *others: Change) -> None:
+        """One more append of a script; it goes on only when the stores took it."""
+        after = script.copy()
+        if self.commit(step(after), *others):
+            self.left_behind.append(script.copy())
+            script.run, script.events = after.run, after.events
+
+    def fitting(self, *statuses: RunStatus, **conditions: Any) -> list[RunScript]:
+        """The scripts of runs that stand at one of *statuses*."""
+        return [
+            script
+            for script in self.scripts
+            if script.run.status in statuses and all(cond(script) for cond in conditions.values())
+        ]
+
+    @initialize(runs=st.integers(0, 3))
+    def begin(self, runs: int) -> None:
+        """Conversations are there, and a few runs are at work."""
+        self.commit(OpenConversation("c1", "anna"), OpenConversation("c2", "b\0erta"))
+        for conversation in ("c1", "c2", None)[:runs]:
+            self.start(conversation, queued=False, together=True, lease=60.0)
+
+    @rule(
+        conversation=conversations,
+        text=st.sampled_from(TEXTS),
+        role=st.sampled_from(MessageRole),
+        tokens=st.integers(0, 20),
+        position=st.sampled_from((None, None, None, 0, 1, 3)),
+        notices=st.sampled_from(NOTICES),
+        of=st.integers(0, 9),
+    )
+    def say(
+        self, conversation: str, text: str, role: MessageRole, tokens: int, position: int | None, notices: Any, of: int
+    ) -> None:
+        """A message, of any run or none, often at a position that is taken."""
+        run_id = self.scripts[-1 - of].run.id if of < len(self.scripts) else None
+        self.commit(
+            said(conversation, text, role=role, run_id=run_id, tokens=tokens, position=position, notices=notices)
+        )
+
+    @rule(
+        conversation=st.none() | conversations,
+        queued=st.booleans(),
+        together=st.booleans(),
+        lease=st.sampled_from((0.0, 10.0, 60.0)),
+    )
+    def start(self, conversation: str | None, queued: bool, together: bool, lease: float) -> None:
+        """A run begins, with its message or alone, often while another one is unsettled."""
+        self.number += 1
+        script = RunScript(f"r{self.number}", conversation=conversation, lease_for=lease)
+        change = script.start(queued=queued, message=self.number)
+        message = [said(conversation, "Please.", run_id=script.run.id)] if conversation and together else []
+        if self.commit(*message, change):
+            self.scripts.append(script)
+
+    @rule(conversation=conversations, data=st.data())
+    def supersede(self, conversation: str, data: st.DataObject) -> None:
+        """A new run takes the place of one that waits, in one commit (C6)."""
+        self.number += 1
+        new = RunScript(f"r{self.number}", conversation=conversation)
+        waiting = self.fitting(RunStatus.WAITING_FOR_APPROVAL, here=lambda s: s.run.conversation == conversation)
+        if not waiting:
+            return
+        old = data.draw(st.sampled_from(waiting))
+        ended = old.copy()
+        change = ended.cancel(RunReason.SUPERSEDED)
+        if self.commit(change, said(conversation, "", run_id=old.run.id), new.start()):
+            old.run, old.events = ended.run, ended.events
+            self.scripts.append(new)
+
+    @precondition(lambda self: self.fitting(*UNSETTLED))
+    @rule(data=st.data(), steps=st.integers(1, 5))
+    def go_on(self, data: st.DataObject, steps: int) -> None:
+        """Whoever is at work on a run takes its next steps."""
+        script = data.draw(st.sampled_from(self.fitting(*UNSETTLED)))
+        for _ in range(steps):
+            step = _next_step(script, data, self.clock.now())
+            if step is None:
+                return
+            said_with_it = []
+            if step is _ANSWER and script.run.conversation:
+                done = said(script.run.conversation, "Done.", role=MessageRole.ASSISTANT, run_id=script.run.id)
+                said_with_it.append(done)
+            self.tell(script, step, *said_with_it)
+
+    @precondition(lambda self: self.fitting(RunStatus.RUNNING))
+    @rule(
+        data=st.data(),
+        way=st.sampled_from(("cancel", "fail", "requeue", "claim")),
+        delay=st.integers(0, 90),
+        amid=st.booleans(),
+    )
+    def interrupt(self, data: st.DataObject, way: str, delay: int, amid: bool) -> None:
+        """A run is cancelled, fails, is put back or taken over; often while a call is in flight."""
+        script = data.draw(st.sampled_from(self.fitting(RunStatus.RUNNING)))
+        if amid and _at_rest(script):
+            self.tell(script, lambda s: s.propose())
+            self.tell(script, lambda s: s.intend())
+        steps: dict[str, Step] = {
+            "cancel": lambda s: s.cancel(),
+            "fail": lambda s: s.append(RunFailed(RunReason.INTERNAL, FailureCode.INTERNAL, "no\0 luck", outside=True)),
+            "requeue": lambda s: s.requeue(not_before=self.clock.now() + delay),
+            "claim": lambda s: s.claim(ClaimReason.RECOVERY),
+        }
+        self.tell(script, steps[way])
+
+    @precondition(lambda self: self.fitting(*SETTLED_OR_RESTING, at=_has_intent))
+    @rule(data=st.data(), found=st.lists(writes, max_size=3))
+    def late_outcome(self, data: st.DataObject, found: list[RecordWrite]) -> None:
+        """An outcome comes after its run went on without it (R7)."""
+        script = data.draw(st.sampled_from(self.fitting(*SETTLED_OR_RESTING, at=_has_intent)))
+        self.tell(script, lambda s: s.outcome(*found, late=True))
+
+    @precondition(lambda self: self.left_behind)
+    @rule(data=st.data(), way=st.sampled_from(("answer", "cancel", "claim", "request")))
+    def act_on_old_news(self, data: st.DataObject, way: str) -> None:
+        """A process that is behind tries to go on and is refused the same way everywhere (R3)."""
+        script = data.draw(st.sampled_from(self.left_behind)).copy()
+        try:
+            change = getattr(script, way)()
+        except AgentCoreError:
+            return
+        self.commit(change)
+
+    @precondition(lambda self: self.scripts)
+    @rule(number=st.integers(0, 4))
+    def let_go(self, number: int) -> None:
+        """A run is let go of, settled, unsettled or unknown (C5)."""
+        script = self.scripts[-1 - number] if number < len(self.scripts) else None
+        run_id = script.run.id if script else "nobody"
+        before = self.memory.run_row(run_id)
+        assert self.commit(LetGo(run_id))
+        if script and before and not before.status.settled:
+            script.cancel(RunReason.SUPERSEDED)
+
+    @precondition(lambda self: self.scripts)
+    @rule(data=st.data(), sequence=st.integers(-2, 3), expected=st.integers(-1, 6))
+    def forge(self, data: st.DataObject, sequence: int, expected: int) -> None:
+        """An append whose state does not follow from its events, or that comes from ahead."""
+        script = data.draw(st.sampled_from(self.scripts)).copy()
+        run = attrs.evolve(script.run, sequence=script.run.sequence + sequence)
+        if run.sequence != expected + 1 or expected != script.run.sequence:
+            self.commit(AppendEvents(run, expected, (script.events[0],)))
+
+    @rule(
+        odd=st.sampled_from(
+            (
+                OpenConversation("c1", "anna"),
+                OpenConversation("c3", "\udfff"),
+                said("c1", "\ud800"),
+                said("nowhere", "Hello.", position=3),
+                RunScript("odd", conversation="nowhere").start(),
+                RunScript("odd", conversation="c1").start(text="\ud800"),
+            )
+        ),
+        together=st.booleans(),
+    )
+    def try_the_impossible(self, odd: Change, together: bool) -> None:
+        """What no store takes, alone or beside what it would take."""
+        assert not self.commit(*([said("c1", "With it."), odd] if together else [odd]))
+
+    @rule(seconds=st.sampled_from((-5.0, 0.5, 10.0, 60.0, 1000.0)), closing=st.booleans())
+    def time_passes(self, seconds: float, closing: bool) -> None:
+        """Leases expire, times come; now and then a clock is put back, or the file is closed and opened again."""
+        self.clock.advance(seconds)
+        if closing:
+            self.sqlite.close()
+
+    # ------------------------------------------------------------------------------- the looks
+
+    @rule(conversation=conversations, budget=budgets)
+    def look_back(self, conversation: str, budget: int) -> None:
+        """A process that remembers and one that just began are told the same history."""
+        remembered = self.sqlite.history(conversation, budget=budget)
+        cold = SqliteStore(self.path, clock=self.clock)
+        assert remembered == self.memory.history(conversation, budget=budget)
+        assert remembered == cold.history(conversation, budget=budget)
+        cold.close()
+
+    @rule(
+        conversation=conversations,
+        before=st.none() | st.integers(-1, 9),
+        limit=st.integers(0, 4),
+        grace=st.sampled_from((0.0, 300.0)),
+    )
+    def look_around(self, conversation: str, before: int | None, limit: int, grace: float) -> None:
+        """Any page is the same page; what waits and what is due are the same lists, in the same order."""
+        one, other = self.memory, self.sqlite
+        page = one.messages(conversation, before=before, limit=limit)
+        assert page == other.messages(conversation, before=before, limit=limit)
+        assert one.waiting_runs(limit=limit) == other.waiting_runs(limit=limit)
+        assert one.due_runs(queued_grace=grace, limit=limit) == other.due_runs(queued_grace=grace, limit=limit)
+        assert one.writes(after=limit, limit=limit) == other.writes(after=limit, limit=limit)
+
+    @invariant()
+    def everything_is_the_same(self) -> None:
+        """Every run and every conversation reads the same."""
+        one, other = self.memory, self.sqlite
+        for script in self.scripts:
+            run_id = script.run.id
+            assert one.run_row(run_id) == other.run_row(run_id)
+            assert one.events(run_id) == other.events(run_id)
+            assert one.writes_of(run_id) == other.writes_of(run_id)
+        for conversation in CONVERSATIONS:
+            assert one.conversation_row(conversation) == other.conversation_row(conversation)
+            assert one.messages(conversation, limit=99) == other.messages(conversation, limit=99)
+        assert one.writes(after=0, limit=99) == other.writes(after=0, limit=99)
+
+    @invariant()
+    def a_conversation_has_at_most_one_unsettled_run(self) -> None:
+        """Whatever was tried (O1)."""
+        unsettled = [s.run.conversation for s in self.fitting(*UNSETTLED) if s.run.conversation]
+        assert len(unsettled) == len(set(unsettled))
+
+
+UNSETTLED = (RunStatus.RUNNING, RunStatus.QUEUED, RunStatus.WAITING_FOR_APPROVAL)
+SETTLED_OR_RESTING = tuple(status for status in RunStatus if status is not RunStatus.RUNNING)
+
+
+def _ANSWER(script: RunScript) -> AppendEvents:  # noqa: N802 - told apart by identity
+    return script.answer("Done.")
+
+
+def _next_step(script: RunScript, data: st.DataObject, now: float) -> Step | None:
+    """What may happen next to a run, when nothing comes in between."""
+    chance, choice = data.draw(st.booleans()), data.draw(st.integers(0, 90))
+    match script.run.status:
+        case RunStatus.WAITING_FOR_APPROVAL:
+            return lambda s: s.decide(approved=chance, queued=choice % 3 == 0)
+        case RunStatus.QUEUED:
+            return lambda s: s.claim()
+        case RunStatus.RUNNING if script.run.intent is not None:
+            outcome = data.draw(st.sampled_from((Outcome.TEXT, Outcome.TEXT, *Outcome)))
+            found = data.draw(st.lists(writes, max_size=3)) if outcome is Outcome.TEXT else []
+            return lambda s: s.outcome(*found, outcome=outcome)
+        case RunStatus.RUNNING if _may_intend(script):
+            return lambda s: s.intend()
+        case RunStatus.RUNNING if _at_rest(script):
+            propose: Step = lambda s: s.propose()  # noqa: E731 - one of three
+            request: Step = lambda s: s.request(expires_at=now + choice if chance else None)  # noqa: E731
+            return data.draw(st.sampled_from((propose, propose, request, _ANSWER)))
+    return None
+
+
+def _has_intent(script: RunScript) -> bool:
+    return script.run.intent is not None
+
+
+def _at_rest(script: RunScript) -> bool:
+    """Nothing of the round at work is open: the model may be asked."""
+    at = script.run.round
+    return script.run.intent is None and (at is None or len(at.results) == len(at.answer.calls))
+
+
+def _may_intend(script: RunScript) -> bool:
+    at = script.run.round
+    ready = at is not None and len(at.results) < len(at.answer.calls) and (at.released or not at.needs_approval)
+    return ready and script.run.intent is None
+
+
+TestStoresAgree = StoresAgree.TestCase
+TestStoresAgree.settings = settings(stateful_step_count=40)
