@@ -11,6 +11,7 @@ of the sets whose name contains SET. CPU time, best of three runs over all tau a
 
 import argparse
 import json
+import re
 import time
 from collections import defaultdict
 from pathlib import Path
@@ -106,6 +107,9 @@ def speed(turns: list[Row], detector: ClaimDetector) -> None:
     texts = [row["text"] for row in turns]
     size = sum(len(text.encode()) for text in texts) / 1000
     questions = (("claims_change", detector.claims_change), ("claims", detector.claims))
+    words = re.compile(r"\w+")
+    plain = min(_cpu(texts, words.findall) for _ in range(3))
+    print(f"speed plain word scan {plain / size * 1e6:7.1f} us/kB (compare with: machines differ, ratios less)")
     for name, ask in questions:
         best = min(_cpu(texts, ask) for _ in range(3))
         print(f"speed {name:14} {best / size * 1e6:7.1f} us/kB over {size:.0f} kB")
@@ -132,7 +136,11 @@ def main() -> None:
         if found := [row for row in rows(options.data, pattern) if row["lang"] in shipped]:
             by_language(name, found, detector, options.misses)
     bugs = [row for row in rows(options.data, "bug_cases*.jsonl") if row.get("topic") in tuple("abci")]
-    bugs = [row for row in bugs if row["expect"] != "no_flag" or not any(e.get("wrote") for e in row["input"].get("events", []))]
+    bugs = [
+        row
+        for row in bugs
+        if row["expect"] != "no_flag" or not any(e.get("wrote") for e in row["input"].get("events", []))
+    ]
     if bugs := [row for row in bugs if row.get("lang") in shipped and row["input"].get("answer") and row.get("strict")]:
         labelled = [
             ({**row, "text": row["input"]["answer"], "category": row["id"]}, row["expect"] in FLAGGED) for row in bugs

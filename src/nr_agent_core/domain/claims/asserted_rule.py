@@ -34,6 +34,7 @@ class AssertedRule:
         self._triggers = frozenset[str]().union(*(lexicon.triggers for lexicon in self._lexicons))
         self._labels = frozenset[str]().union(*(lexicon.labels for lexicon in self._lexicons))
         self._before = frozenset[str]().union(*(lexicon.before for lexicon in self._lexicons))
+        self._values = frozenset[str]().union(*(lexicon.values for lexicon in self._lexicons))
         self._abbreviations = frozenset(
             word for table in tables.values() for word in table.get("abbreviations", "").split()
         )
@@ -72,6 +73,9 @@ class AssertedRule:
         if "(" in text:
             for word in self._before & words:
                 places += (at for at in _places_of(word, text) if text.startswith("(", at - 1))
+        if ": " in text:
+            for word in self._values & words:
+                places += (at for at in _places_of(word, text) if text.startswith(": ", at - 2))
         if not text.isascii() and any(sign in text for sign in _SIGNS):
             places += (at for at, char in enumerate(text) if char in _SIGNS)
         places.sort()
@@ -97,7 +101,8 @@ class AssertedRule:
         The languages whose claiming words stand in the sentence, unless another's function words rule them out.
         """
         words = set(tokens)
-        hit = [lexicon for lexicon in self._lexicons if not lexicon.triggers.isdisjoint(words)]
+        words.update(part for token in tokens if "-" in token for part in token.split("-"))
+        hit = [lexicon for lexicon in self._lexicons if not lexicon.noticed.isdisjoint(words)]
         if not hit:
             return list(self._lexicons[:1]) if not _SIGNS.isdisjoint(words) else []
         known = {lexicon: len(lexicon.function & words) for lexicon in self._lexicons}

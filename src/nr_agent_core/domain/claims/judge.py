@@ -13,10 +13,11 @@ from nr_agent_core.domain.claims.clauses import Clause, cut
 from nr_agent_core.domain.claims.frames import Context
 from nr_agent_core.domain.claims.lexicon import Lexicon
 from nr_agent_core.domain.claims.states import state_use
-from nr_agent_core.domain.claims.uses import BEING, FIRST_PERSON, PASSIVE, Carry, Use, adjacent, frame
+from nr_agent_core.domain.claims.uses import BARE, BEING, FIRST_PERSON, GOVERNED, PASSIVE, Carry, Use, adjacent, frame
 
-_OWN: Final = wc.AUXILIARY | wc.FINITE | wc.STATE_VERB | wc.SELF | wc.OTHER | wc.PRONOUN
+_OWN: Final = wc.AUXILIARY | wc.FINITE | wc.STATE_VERB | wc.SELF | wc.PRONOUN
 _LATER: Final = 3
+_REACH: Final = 8
 
 Found = tuple[int, str]
 
@@ -72,7 +73,7 @@ class Judge:
         self._before = self._clauses[number - 1].union if number and not clause.hard else 0
         side = clause.bracketed or clause.opener & (wc.SUBORDINATE | wc.CONDITION | wc.PASS_ON)
         part.enter(clause, self._flags)
-        if clause.rest & _OWN and not side:
+        if (clause.rest & _OWN or clause.other <= clause.start + 1 < clause.end) and not side:
             carry.use = None
             if clause.rest & (wc.SELF | wc.SELF_HAVE):
                 carry.self_subject = True
@@ -96,13 +97,14 @@ class Judge:
                 continue
             use = self._shape(flags, clause, index, carry)
             if not use.strength:
+                carry.use = use if use is GOVERNED else carry.use
                 continue
             if handed or self._negated(number, clause, index, use):
                 use = use._replace(negated=True)
             carry.use = use
-            if self._sentence & wc.BY_SELF:
+            if self._by_self(number, clause):
                 use = use._replace(strength=FIRST_PERSON, why="by me")
-            if not use.negated and self._stands(clause, index, use):
+            if not use.negated and self._stands(number, clause, index, use):
                 self._part.claimed = True
                 yield index, use.why
         if not handed and not self._part.claimed:
@@ -111,7 +113,7 @@ class Judge:
                 self._part.claimed = True
                 yield place[0], place[1].why
 
-    def _stands(self, clause: Clause, index: int, use: Use) -> bool:
+    def _stands(self, number: int, clause: Clause, index: int, use: Use) -> bool:
         """
         Whether an unnegated use is left standing by all frames and by the kind of its verb.
         """
@@ -119,6 +121,8 @@ class Judge:
         if bits & wc.WORLD and use.strength < FIRST_PERSON:
             return False
         if bits & wc.READS and use.strength != PASSIVE and self._looked_at(clause, index):
+            return False
+        if use.strength == BARE and (self._modifies(number, clause, index) or self._commands(clause, index)):
             return False
         if use.strength == BEING and (frames.being_block(self._lexicon, self._tokens, self._flags, clause, index, use)):
             return False
@@ -138,7 +142,11 @@ class Judge:
         return use.strength > self._outside
 
     def _looked_at(self, clause: Clause, index: int) -> bool:
-        return any(bits & wc.LOOKED_AT for bits in self._flags[clause.start : min(clause.end, index + 6)])
+        flags = self._flags
+        behind = min(clause.end, index + _REACH)
+        if any(bits & wc.LOOKED_AT for bits in flags[max(clause.start, index - _REACH) : behind]):
+            return True
+        return any(bits & (wc.AUXILIARY | wc.FINITE) for bits in flags[index + 1 : behind])
 
     def _negated(self, number: int, clause: Clause, index: int, use: Use) -> bool:
         """
@@ -185,6 +193,32 @@ class Judge:
         value = self._clauses[number + 1]
         return bool(value.opener & wc.NEG) or (bool(value.opener & wc.QUANTITY) and value.end - value.start == 1)
 
+    def _by_self(self, number: int, clause: Clause) -> bool:
+        """
+        Whether the speaker is named as the actor, in the clause or in brackets behind it.
+        """
+        if clause.union & wc.BY_SELF or not self._sentence & wc.BY_SELF:
+            return bool(clause.union & wc.BY_SELF)
+        following = self._clauses[number + 1 : number + 2]
+        return any(later.bracketed and later.union & wc.BY_SELF for later in following)
+
+    def _modifies(self, number: int, clause: Clause, index: int) -> bool:
+        """
+        Whether a bare form only goes on with a name before the comma: "flight 12, scheduled for May".
+        """
+        if index > clause.start or clause.hard or not number or self._clauses[number - 1].hard is False:
+            return False
+        before = self._clauses[number - 1].union
+        follows = self._flags[index + 1] if index + 1 < clause.end else 0
+        return bool(follows & wc.PREPOSITION and not before & (wc.PARTICIPLE | wc.ALONE | wc.FILLER | wc.VERB))
+
+    def _commands(self, clause: Clause, index: int) -> bool:
+        """
+        Whether the clause begins with a bare verb: "book a trip with insurance added".
+        """
+        following = self._flags[clause.start + 1] if clause.start + 1 < index else 0
+        return bool(clause.opener & wc.BASE and following & (wc.DETERMINER | wc.PRONOUN))
+
     def _asked_from(self) -> int:
         """
         The number of the first clause that a question mark covers.
@@ -220,7 +254,8 @@ class _Part:
 
     def leave(self, clause: Clause) -> None:
         """What a clause blocks behind it."""
-        if not self.union and clause.opener & wc.CONDITION:
+        led = clause.opener & wc.CONDITION or (clause.opener & wc.SINCE and clause.rest & wc.VERB)
+        if (led and not self.union) or (clause.union & wc.DOUBT and clause.rest & wc.VERB):
             self.block = max(self.block, PASSIVE)
         if clause.opener & wc.QUANTITY and clause.rest & wc.BE:
             self.block = max(self.block, BEING if clause.union & wc.NOW else PASSIVE)

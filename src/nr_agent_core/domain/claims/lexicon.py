@@ -40,7 +40,9 @@ _PUNCTUATION: Final[dict[str, int]] = {
     **dict.fromkeys(ARROWS, wc.ARROW),
     **dict.fromkeys(MARKS, wc.MARK),
 }
-_DATE: Final = re.compile(r"\d{4}-\d\d?(?:-\d\d?)?|\d\d?\.\d\d?(?:\.\d{2,4})?|\d\d?/\d\d?/\d{2,4}|20\d\d|19\d\d")
+_DATE: Final = re.compile(
+    r"\d{4}-\d\d?(?:-\d\d?)?|(?:[0-2]?\d|3[01])\.(?:0?\d|1[0-2])(?:\.\d{2,4})?|\d\d?/\d\d?/\d{2,4}|20\d\d|19\d\d"
+)
 _SHORTEST_VARIED: Final = 7
 
 Phrase = tuple[tuple[str, ...], int]
@@ -61,7 +63,11 @@ class Lexicon:
 
         triggers: words of which a sentence needs one to be looked at.
 
+        noticed: all words for which a sentence is looked at.
+
         labels: words that are looked at before a colon only.
+
+        values: words that are looked at behind a colon only.
 
         before: words that are looked at behind an opening bracket only.
     """
@@ -74,6 +80,7 @@ class Lexicon:
         self.participle_endings: tuple[str, ...] = tuple(table.get("participle_endings", "").split())
         self.progressive: tuple[str, ...] = tuple(table.get("progressive", "").split())
         self.present_endings: tuple[str, ...] = tuple(table.get("present_endings", "").split())
+        self._adverb_endings: tuple[str, ...] = tuple(table.get("adverb_endings", "").split())
         self.finite_endings: tuple[str, ...] = tuple(table.get("finite_endings", "").split())
         self.split_verbs: dict[str, frozenset[str]] = {
             verb: frozenset(particles.split()) for verb, particles in table.get("split_verbs", {}).items()
@@ -88,10 +95,12 @@ class Lexicon:
             self._add(verb, wc.SPLIT)
         self._vary(table.get("respelled", {}))
         self.triggers = frozenset(word for word, bits in self.words.items() if bits & wc.CLAIMING)
+        self.values = frozenset(word for word, bits in self.words.items() if bits & wc.SWITCHED)
         self.before = frozenset(word for word, bits in self.words.items() if bits & wc.BEFORE)
         self.labels = frozenset(word for word, bits in self.words.items() if bits & wc.LABEL) - self.triggers
         anchors = self._add_phrases(table.get("phrases", {}))
         self.triggers |= anchors
+        self.noticed = self.triggers | self.labels | self.before | self.values
         self.function = frozenset(word for word, bits in self.words.items() if bits & wc.FUNCTION)
 
     def classify(self, tokens: list[str]) -> list[int]:
@@ -117,6 +126,8 @@ class Lexicon:
             return wc.QUANTITY | (wc.DATE if _DATE.fullmatch(token) else 0)
         if first == QUOTE:
             return wc.QUOTED
+        if self._adverb_endings and token.endswith(self._adverb_endings):
+            return wc.ADVERB
         if "'" in token:
             stem, _, clitic = token.rpartition("'")
             return self.words.get("'" + clitic, 0) | (self.words.get(stem, 0) & ~(wc.CLAIMING | wc.PHRASE))
@@ -142,7 +153,14 @@ class Lexicon:
                 continue
             self.phrases.setdefault(key[0], {}).setdefault(key[1], []).append((key[2:], bits))
             self._add(key[0], wc.PHRASE)
-        return frozenset(max(key, key=len) for key, bits in found.items() if bits & wc.CLAIMING)
+        return frozenset(self._anchor(key) for key, bits in found.items() if bits & wc.CLAIMING)
+
+    def _anchor(self, phrase: tuple[str, ...]) -> str:
+        """
+        The word by which *phrase* is noticed in a text: its longest that is no everyday word.
+        """
+        rare = [word for word in phrase if word.isalpha() and not self.words.get(word, 0) & (wc.FUNCTION | wc.NEG)]
+        return max(rare or phrase, key=len)
 
     def _vary(self, respelled: Mapping[str, str]) -> None:
         """

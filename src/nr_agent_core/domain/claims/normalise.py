@@ -35,7 +35,7 @@ _QUOTED_LINE: Final = re.compile(r"^[ \t]{0,8}>[^\n]*", re.MULTILINE)
 _EMPHASIS: Final = re.compile(r"[*_](?:(?<![\w*].)(?=\w)|(?<=[\w.!?:].)(?![\w*]))")
 _ADDRESS: Final = re.compile(r"://[^\s<>]*[\w/]")
 _SUSPECT: Final = re.compile("[\u0300-\u036f\u00ad\u200b-\u200d\u2060\ufe0e\ufe0f\ufeff]")
-_INSIDE: Final = re.compile("\\*{1,3}(?=[^\\W\\d_])|-[ ]?\n")
+_INSIDE: Final = re.compile("\\*(?<=[^\\W\\d_]\\*)\\*{0,2}(?=[^\\W\\d_])|-(?<=[^\\W\\d_]-)[ ]?\n")
 _TAG: Final = re.compile(r"</?[a-z][^<>\n]{0,80}>")
 _QUOTATION: Final = re.compile(
     '\u201e[^\u201e\u201c\u201d"\n]{0,400}[\u201c\u201d"]'

@@ -33,7 +33,7 @@ def state_use(
         return place
     if union & wc.SWITCHED and (place := _value(flags, clauses, number, context)):
         return place
-    if union & wc.LABEL and number == 0 and clause.colon and flags[clause.start] & wc.LABEL:
+    if union & wc.LABEL and number == 0 and clause.colon and clause.end - clause.start == 1:
         return clause.start, Use(BARE, "label")
     if union & (wc.MODAL | wc.HAD | wc.WAS) and not union & wc.FIND:
         return None
@@ -55,7 +55,7 @@ def _alone(flags: list[int], clause: Clause) -> Place | None:
     first = next(at for at in range(clause.start, clause.end) if flags[at] & wc.ALONE)
     within = flags[clause.start : clause.end]
     if len(within) < _SHORT and all(bits & _BESIDE for bits in within) and not clause.bracketed:
-        return first, Use(BARE, "single word")
+        return first, Use(BEING, "single word")
     if (
         clause.rest & wc.BE
         and not clause.union & (wc.NEG | wc.MODAL | wc.HAD)
@@ -118,10 +118,16 @@ def _standing(lexicon: Lexicon, tokens: list[str], flags: list[int], clause: Cla
     if union & wc.GONE and clause.rest & wc.BE and _beside(flags, clause, start) & (wc.BE | wc.ADVERB | wc.NOW):
         return start, Use(BEING, "state")
     length = clause.end - clause.start
-    if length < _SHORT - 3 and flags[clause.end - 1] & (wc.GONE | wc.FINAL) and _verbless(flags, clause):
+    if (
+        clause.hard
+        and length < _SHORT - 3
+        and flags[clause.end - 1] & (wc.GONE | wc.FINAL)
+        and _verbless(flags, clause)
+    ):
         return clause.end - 1, Use(BARE, "state")
-    told = clause.rest & _PREDICATE or _present(lexicon, tokens, flags, clause)
-    if union & (wc.NOW | wc.NO_LONGER) and told and _lasting(lexicon, tokens, clause):
+    verbs = _PREDICATE if union & wc.NOW else wc.STATE_VERB
+    told = clause.rest & verbs or _present(lexicon, tokens, flags, clause)
+    if union & (wc.NOW | wc.NO_LONGER) and told and _lasting(lexicon, tokens, flags, clause):
         return start, Use(BEING, "state from now on")
     return None
 
@@ -133,7 +139,7 @@ def _present(lexicon: Lexicon, tokens: list[str], flags: list[int], clause: Clau
     mask = wc.NOW | wc.NO_LONGER
     for at in range(clause.start + 1, clause.end):
         near = flags[max(clause.start, at - 1)] | (flags[at + 1] if at + 1 < clause.end else 0)
-        if near & mask and not flags[at] & ~wc.FINITE and tokens[at].endswith(lexicon.present_endings):
+        if near & mask and not flags[at] & ~(wc.FINITE | wc.PHRASE) and tokens[at].endswith(lexicon.present_endings):
             return True
     return False
 
@@ -159,14 +165,16 @@ def _counts(clause: Clause) -> bool:
     return bool(clause.opener & wc.QUANTITY and not clause.union & wc.NOW)
 
 
-def _lasting(lexicon: Lexicon, tokens: list[str], clause: Clause) -> bool:
+def _lasting(lexicon: Lexicon, tokens: list[str], flags: list[int], clause: Clause) -> bool:
     """
     Whether the subject is no person and the verb says how things are, not what is going on.
     """
     if clause.opener & wc.OTHER and not clause.opener & wc.PRONOUN:
         return False
-    endings = lexicon.progressive
-    return not (endings and any(token.endswith(endings) for token in tokens[clause.start + 1 : clause.end]))
+    endings, leads = lexicon.progressive, wc.BE | wc.NOW | wc.ADVERB
+    return not any(
+        flags[at - 1] & leads and tokens[at].endswith(endings) for at in range(clause.start + 1, clause.end) if endings
+    )
 
 
 def _split(lexicon: Lexicon, tokens: list[str], flags: list[int], clause: Clause) -> Place | None:

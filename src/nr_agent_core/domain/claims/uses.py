@@ -37,6 +37,8 @@ class Use(NamedTuple):
 
 
 NO_USE: Final = Use(0, "")
+GOVERNED: Final = Use(0, "governed")
+"""Somebody else's, or not yet: handed on to the forms that share its verb."""
 
 
 class Carry:
@@ -68,7 +70,7 @@ def adjacent(flags: list[int], clause: Clause, index: int, carry: Carry) -> Use:
     if before & wc.BEEN:
         return _perfect_passive(flags, clause, at, negated)
     if before & (wc.MODAL | wc.HAD | wc.INFINITIVE):
-        return NO_USE
+        return GOVERNED
     if before & (wc.HAVE | wc.SELF_HAVE):
         return _perfect(flags, clause, at, carry, negated)
     if before & wc.BE:
@@ -84,7 +86,7 @@ def adjacent(flags: list[int], clause: Clause, index: int, carry: Carry) -> Use:
     if before & wc.SELF:
         return Use(FIRST_PERSON, "I did", past=True, negated=negated)
     if before & (wc.GETS | wc.DID | wc.OTHER | wc.FINITE) or (before & wc.PRONOUN and not before & wc.DETERMINER):
-        return NO_USE
+        return GOVERNED
     if before & wc.CONJUNCTION or at < clause.start:
         return _joined(flags, clause, index, carry, negated)
     return _alone_or_elided(flags, clause, index, negated)
@@ -97,12 +99,12 @@ def frame(flags: list[int], clause: Clause, index: int, carry: Carry) -> Use:
     union = clause.rest
     negated = bool(union & wc.NEG)
     if union & (wc.MODAL | wc.HAD):
-        return NO_USE
+        return GOVERNED
     if union & wc.PASSIVE:
         return Use(PASSIVE, "was done", past=True, negated=negated)
     if union & (wc.HAVE | wc.SELF_HAVE):
         mine = union & (wc.SELF_HAVE | wc.SELF) or (carry.self_subject and not union & wc.OTHER)
-        return Use(FIRST_PERSON, "I have done", negated=negated) if mine else NO_USE
+        return Use(FIRST_PERSON, "I have done", negated=negated) if mine else GOVERNED
     if union & wc.BE:
         return Use(PASSIVE if union & wc.BEEN else BEING, "is done", negated=negated)
     if union & wc.WAS or union & wc.PROGRESS:
@@ -148,10 +150,10 @@ def _perfect(flags: list[int], clause: Clause, at: int, carry: Carry, negated: b
     at, passed = _back(flags, clause.start, at - 1)
     before = flags[at] if at >= clause.start else 0
     if before & wc.MODAL:
-        return NO_USE
+        return GOVERNED
     if before & wc.SELF or ((before & wc.CONJUNCTION or at < clause.start) and carry.self_subject):
         return Use(FIRST_PERSON, "I have done", negated=negated or passed)
-    return NO_USE
+    return GOVERNED
 
 
 def _joined(flags: list[int], clause: Clause, index: int, carry: Carry, negated: bool) -> Use:
@@ -183,8 +185,20 @@ def _bare(flags: list[int], clause: Clause, index: int, negated: bool) -> Use:
         return NO_USE
     before = flags[index - 1] if index > clause.start else 0
     after = flags[index + 1] if index + 1 < clause.end else wc.COMMA
-    if before & (wc.DETERMINER | wc.QUANTITY | wc.PREPOSITION) and not after & _NAME_END:
+    if not after & _NAME_END and _attribute(flags, clause, index, before):
         return NO_USE
     if index > clause.start and after & _OBJECT and not before & (wc.ADVERB | wc.NOW | wc.CONJUNCTION):
         return NO_USE
     return Use(BARE, "bare form", negated=negated)
+
+
+def _attribute(flags: list[int], clause: Clause, index: int, before: int) -> bool:
+    """
+    Whether the form at *index*, with a noun behind it, belongs to that noun: "the saved search", "combined total:".
+    """
+    leading = wc.DETERMINER | wc.QUANTITY | wc.PREPOSITION
+    if index == clause.start:
+        return clause.colon and clause.end - index > 1
+    if before & leading:
+        return True
+    return index - 1 > clause.start and not before & ~wc.QUANTITY and bool(flags[index - 2] & leading)
