@@ -43,6 +43,19 @@ _PUNCTUATION: Final[dict[str, int]] = {
 _DATE: Final = re.compile(
     r"\d{4}-\d\d?(?:-\d\d?)?|(?:[0-2]?\d|3[01])\.(?:0?\d|1[0-2])(?:\.\d{2,4})?|\d\d?/\d\d?/\d{2,4}|20\d\d|19\d\d"
 )
+_EVERYDAY: Final = (
+    wc.FUNCTION
+    | wc.NEG
+    | wc.QUANTITY
+    | wc.DETERMINER
+    | wc.PREPOSITION
+    | wc.ADVERB
+    | wc.PRONOUN
+    | wc.QUESTION
+    | wc.FILLER
+    | wc.SELF
+    | wc.PLAN
+)
 _SHORTEST_VARIED: Final = 7
 
 Phrase = tuple[tuple[str, ...], int]
@@ -159,8 +172,9 @@ class Lexicon:
         """
         The word by which *phrase* is noticed in a text: its longest that is no everyday word.
         """
-        rare = [word for word in phrase if word.isalpha() and not self.words.get(word, 0) & (wc.FUNCTION | wc.NEG)]
-        return max(rare or phrase, key=len)
+        rare = [word for word in phrase if word.isalpha() and not self.words.get(word, 0) & _EVERYDAY]
+        told = [word for word in phrase if self.words.get(word, 0) & wc.CLAIMING]
+        return max(rare or told or phrase, key=len)
 
     def _vary(self, respelled: Mapping[str, str]) -> None:
         """
