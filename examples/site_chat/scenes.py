@@ -94,14 +94,14 @@ def withheld_tools(folder: Path, terminal: Terminal) -> None:
         terminal.shown("prompt says", "\n".join(section[:3]))
         offered = {tool.name for tool in request.tools}
         terminal.shown("offered", ", ".join(sorted(offered)))
-        _, forced = _exchange(chat, terminal, FORCED, EDITOR, view.id)
+        after, forced = _exchange(chat, terminal, FORCED, EDITOR, view.id)
         events = chat.runtime.events(_run(forced), EDITOR)
     calls = [event.event for event in events if isinstance(event.event, ToolFinished)]
     terminal.holds(
         "the model names both withheld tools and why; a call of one is refused, whatever it was told",
         ("prompt", all(f"- {name}: " in request.system for name in ("clear_page_cache", "publish_page"))),
         ("answer", "clear_page_cache" in answer and "publish_page" in answer and "Administration" in answer),
-        ("an honest answer has no notice", _codes(view) == []),
+        ("honest answers have no notice", _codes(view) == [] and _codes(after) == []),
         ("not offered", not offered & {"clear_page_cache", "publish_page"} and "search_pages" in offered),
         ("refused", [(call.tool, call.executed) for call in calls] == [("clear_page_cache", False)]),
         ("the cache is as it was", site.cached_pages() == 3),

@@ -34,6 +34,8 @@ def story_model() -> ScriptedModel:
 def _answer(request: ModelRequest) -> str | ModelAnswer:
     last = request.messages[-1]
     if last.role == "tool":
+        if "withheld" in last.text:
+            return "Das geht nicht: Den Cache zu leeren ist der Administration vorbehalten."
         results = [message.text for message in request.messages if message.role == "tool"]
         return f"So ist es ausgegangen: {' '.join(results)}"
     said = _ANSWERS[last.text]
