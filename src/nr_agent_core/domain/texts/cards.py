@@ -9,6 +9,7 @@ from nr_agent_core.domain.texts.rendering import Translating, render
 from nr_agent_core.domain.tool_result import Outcome
 
 _UNITS = (("days", 86_400), ("hours", 3_600), ("minutes", 60), ("seconds", 1))
+_LONGEST = 1e9
 
 
 def card_labels(language: str, translator: Translating | None = None) -> Mapping[str, str]:
@@ -61,7 +62,7 @@ def age(seconds: float, language: str, translator: Translating | None = None) ->
     """
     A span of time in its largest whole unit, such as ``3 hours``; less than a second is one.
     """
-    whole = max(1, int(seconds)) if seconds < float("inf") else _UNITS[0][1]
+    whole = int(min(seconds, _LONGEST)) if seconds >= 1 else 1
     unit, length = next(found for found in _UNITS if whole >= found[1])
     return render(f"age.{unit}", {"count": whole // length}, language, translator)
 

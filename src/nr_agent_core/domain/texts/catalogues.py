@@ -19,8 +19,8 @@ SHIPPED_LANGUAGES = ("de", "en")
 FALLBACK_LANGUAGE = "en"
 """What a reader gets whose language has no catalogue."""
 
-Entry: TypeAlias = "str | Mapping[str, str]"
-Arguments: TypeAlias = "Mapping[str, object]"
+Entry: TypeAlias = str | Mapping[str, str]
+Arguments: TypeAlias = Mapping[str, object]
 
 _PLURAL = frozenset(("one", "other"))
 

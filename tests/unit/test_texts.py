@@ -1,0 +1,421 @@
+"""
+Sentences for readers: both catalogues are whole, and rendering never fails (P2, V10, V11, F2, T11).
+"""
+
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nr_agent_core.domain.approvals import CallCard
+from nr_agent_core.domain.errors import InvalidValueError
+from nr_agent_core.domain.failures import FailureCode
+from nr_agent_core.domain.gate import DenialReason
+from nr_agent_core.domain.notices import Notice, NoticeCode, ReplyCode
+from nr_agent_core.domain.run_status import RunReason, RunStatus
+from nr_agent_core.domain.texts import (
+    SHIPPED_LANGUAGES,
+    Catalogues,
+    denial_sentence,
+    failure_sentence,
+    notice_label,
+    render,
+    reply_sentence,
+    status_label,
+)
+from nr_agent_core.domain.texts.cards import age, card_labels, card_notes
+from nr_agent_core.domain.texts.catalogues import placeholders, shipped, written_forms
+from nr_agent_core.domain.texts.rendering import LONGEST_LIST, LONGEST_VALUE
+from nr_agent_core.domain.tool_result import Outcome, ToolEffect, WriteKind
+from nr_agent_core.ports.translator import Translator
+
+RECORDS = [{"reference": "pages:42", "kind": "created"}, {"reference": "news:a-7", "kind": "deleted"}]
+LANGUAGES = pytest.mark.parametrize("language", SHIPPED_LANGUAGES)
+
+
+def call(tool="create_page", **more):
+    """A waiting call as a card has it."""
+    return CallCard("1.0", tool, ToolEffect.NON_IDEMPOTENT_WRITE, True, **more)
+
+
+def notes(*calls, language="en", translator=None, **more):
+    """The notes of a card that was asked for two hours ago."""
+    given = {"asked_at": 0.0, "expires_at": None, "can_approve": True, "now": 7200.0} | more
+    return card_notes(calls, language=language, translator=translator, **given)
+
+
+def every_text(language, translator=None):
+    """Asks every function of the package for everything that it can say."""
+    for code, arguments in itertools.product(
+        NoticeCode, ({}, {"tools": ["a"]}, {"records": RECORDS, "tools": ["a", "b"]})
+    ):
+        for status, reason in itertools.product((*RunStatus, None), (*RunReason, None)):
+            ended = {"status": status and status.value, "reason": reason and reason.value, "references": ["pages:9"]}
+            notice_label(Notice(code, {**arguments, **ended}), language, translator)
+    for carried_out, records in itertools.product((True, False, None), ([], RECORDS)):
+        known = [{"tool": "a", "carriedOut": carried_out, "records": records}]
+        notice_label(Notice(NoticeCode.WRITE_OUTCOME_UNKNOWN, {"tools": ["a"], "known": known}), language, translator)
+    for kind in WriteKind:
+        record = {"reference": "pages:1", "kind": kind.value}
+        notice_label(Notice(NoticeCode.SAVED_BEFORE_END, {"records": [record] * 30}), language, translator)
+    for code in ReplyCode:
+        reply_sentence(code, language, translator)
+    for failure in FailureCode:
+        failure_sentence(failure, language, translator)
+    for reason in DenialReason:
+        denial_sentence(reason, language, translator)
+    for status in RunStatus:
+        status_label(status, language, translator)
+    card_labels(language, translator)
+    for span in (1, 60, 3600, 86400):
+        age(span, language, translator)
+    calls = [call(failed=True), call(generated=True, more=3), call(withheld=True), call(lines=("x",), copies=2)]
+    calls += [call(before=Outcome.ERROR), call(before=Outcome.UNKNOWN)]
+    for expires_at in (None, 7100.0, 9000.0):
+        notes(*calls, language=language, translator=translator, expires_at=expires_at, can_approve=False)
+
+
+class Recording:
+    """A translator without texts that remembers what it was asked for."""
+
+    def __init__(self):
+        self.keys = set()
+
+    def translate(self, key, arguments, language):
+        """Nothing, noted down."""
+        self.keys.add(key)
+
+
+class Answering:
+    """A translator whose answer, or failure, is given."""
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def translate(self, key, arguments, language):
+        """The given answer."""
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+def test_the_catalogues_have_the_same_keys_and_arguments():
+    """What one language can say, the other can, with the same arguments (V10)."""
+    german, english = shipped("de"), shipped("en")
+
+    assert set(german) == set(english)
+    for key, entry in german.items():
+        assert placeholders(entry) == placeholders(english[key]), key
+        assert isinstance(entry, str) == isinstance(english[key], str), key
+
+
+def test_every_text_is_used_and_every_used_text_is_there():
+    """There is no key that nothing asks for, and none is asked for that does not exist."""
+    recording = Recording()
+    every_text("en", recording)
+
+    assert set(shipped("en")) == recording.keys
+
+
+@LANGUAGES
+@pytest.mark.parametrize(
+    ("group", "codes"),
+    [
+        ("notice", NoticeCode),
+        ("reply", ReplyCode),
+        ("failure", FailureCode),
+        ("denial", DenialReason),
+        ("status", RunStatus),
+        ("record", WriteKind),
+    ],
+)
+def test_every_code_has_a_text(language, group, codes):
+    """A new code must be given a text in both languages (V10, V11, F2)."""
+    assert {f"{group}.{code.value}" for code in codes} <= set(shipped(language))
+
+
+@LANGUAGES
+def test_every_way_to_end_has_a_sentence(language):
+    """An ended run is rendered by its reason; completed runs leave an answer and need none (F5)."""
+    needed = {f"ended.{reason.value}" for reason in RunReason} - {"ended.completed", "ended.max_iterations"}
+
+    assert needed <= set(shipped(language))
+
+
+@LANGUAGES
+def test_no_text_is_blank_or_strange(language):
+    """Every text is one trimmed line, and every brace belongs to an argument."""
+    for key, entry in shipped(language).items():
+        for text in written_forms(entry):
+            assert text == text.strip() != "", key
+            assert "\n" not in text, key
+            assert text.count("{") == text.count("}") == len(placeholders_in(text)), key
+
+
+def placeholders_in(text):
+    """The arguments of one text, repeated ones too."""
+    return [part for part in text.split("{")[1:] if part.split("}")[0].isidentifier()]
+
+
+def test_a_count_has_both_forms():
+    """Where a count is shown and changes the words, there are two forms."""
+    plural = {key for key, entry in shipped("en").items() if not isinstance(entry, str)}
+
+    assert {"notice.unknownReference", "notice.notCarriedOut", "card.moreLines", "shown.more"} <= plural
+    assert render("card.moreLines", {"tool": "t", "count": 1}, "de") == "t: 1 weitere Zeile"
+    assert render("card.moreLines", {"tool": "t", "count": 2}, "de") == "t: 2 weitere Zeilen"
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("en", "Nothing was saved in this step"),
+        ("de", "In diesem Schritt wurde nichts gespeichert"),
+        ("de-AT", "In diesem Schritt wurde nichts gespeichert"),
+        ("DE_ch", "In diesem Schritt wurde nichts gespeichert"),
+        ("fr", "Nothing was saved in this step"),
+        ("", "Nothing was saved in this step"),
+        (None, "Nothing was saved in this step"),
+    ],
+)
+def test_nothing_saved_reads_exactly_so(language, text):
+    """This step, nothing more; a language without a catalogue gets English (V10)."""
+    assert text == notice_label(Notice(NoticeCode.NOTHING_SAVED), language)
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("en", "Saved before the end: pages:42 (created), news:a-7 (deleted)."),
+        ("de", "Vor dem Abbruch gespeichert: pages:42 (angelegt), news:a-7 (gelöscht)."),
+    ],
+)
+def test_records_are_shown_with_their_kind(language, text):
+    """A record is its reference and, in the reader's words, what became of it."""
+    assert text == notice_label(Notice(NoticeCode.SAVED_BEFORE_END, {"records": RECORDS}), language)
+
+
+def test_a_long_list_is_counted():
+    """Of a long list the beginning is shown and the rest counted."""
+    records = [{"reference": f"pages:{uid}", "kind": "updated"} for uid in range(1, LONGEST_LIST + 6)]
+    label = notice_label(Notice(NoticeCode.SAVED_BEFORE_END, {"records": records}), "en")
+
+    assert label.endswith(f"pages:{LONGEST_LIST} (changed), 5 more.")
+
+
+def test_an_ended_run_names_its_reason_and_what_was_not_done():
+    """The label says how it ended and which proposed calls were not carried out (F5)."""
+    arguments = {"status": "cancelled", "reason": "approval_expired", "code": None, "tools": ["create_page"]}
+
+    assert notice_label(Notice(NoticeCode.RUN_ENDED, arguments), "en") == (
+        "This request was dropped: nobody decided on it in time. Not carried out: create_page. Nothing of it was saved."
+    )
+
+
+def test_a_call_of_unknown_outcome_is_told_as_known_now():
+    """The label names what became known since: carried out with its records, not carried out, still unknown (R7)."""
+    known = [
+        {"tool": "a", "carriedOut": True, "records": RECORDS[:1]},
+        {"tool": "b", "carriedOut": False, "records": []},
+        {"tool": "c", "carriedOut": None, "records": []},
+    ]
+    label = notice_label(Notice(NoticeCode.WRITE_OUTCOME_UNKNOWN, {"tools": ["a", "b", "c"], "known": known}), "en")
+
+    assert label == (
+        "a was carried out after all: pages:42 (created). b was not carried out, or changed nothing. "
+        "It is still unknown whether c was carried out. Check before you ask for it again."
+    )
+
+
+def test_a_run_finished_outside_names_status_records_and_unknown_tools():
+    """The label holds what C4 asks for."""
+    arguments = {"status": "completed", "records": RECORDS[:1], "tools": ["send"]}
+    label = notice_label(Notice(NoticeCode.RUN_FINISHED_OUTSIDE, arguments), "de")
+
+    assert "erledigt" in label
+    assert "pages:42 (angelegt)" in label
+    assert "send" in label
+
+
+@LANGUAGES
+@pytest.mark.parametrize("code", [FailureCode.PROVIDER_NOT_CONFIGURED, FailureCode.CHAT_NOT_CONFIGURED])
+def test_the_set_up_codes_send_to_the_administration(language, code):
+    """Whoever cannot mend it is told whom to ask (F2)."""
+    word = {"de": "die Administration", "en": "ask the administration"}[language]
+
+    assert word in failure_sentence(code, language)
+
+
+@LANGUAGES
+@pytest.mark.parametrize("code", [None, "", "somethingElse"])
+def test_a_failure_without_a_code_is_internal(language, code):
+    """Rows that a host brings along are rendered as internal (F4)."""
+    assert failure_sentence(FailureCode.INTERNAL, language) == failure_sentence(code, language)
+
+
+JSON = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text()),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4),
+        st.dictionaries(
+            st.sampled_from(["reference", "kind", "tool", "carriedOut", "records", "x"]), inner, max_size=4
+        ),
+    ),
+    max_leaves=8,
+)
+ARGUMENTS = st.dictionaries(
+    st.sampled_from(
+        ["status", "reason", "code", "tools", "records", "references", "claimed", "written", "known", "count"]
+    ),
+    JSON,
+)
+
+
+@given(st.sampled_from(NoticeCode), st.one_of(ARGUMENTS, JSON), st.sampled_from(["de", "en", "x-y", ""]))
+def test_a_damaged_notice_is_still_readable(code, arguments, language):
+    """Rendering never raises: what is missing or strange is shown as not recorded (V10)."""
+    label = notice_label(Notice(code, arguments), language)
+
+    assert label.strip()
+    assert "{" not in label or "{" in str(arguments)
+    assert label.isprintable()
+
+
+def test_a_missing_argument_is_named_as_missing():
+    """The gap is visible, in the reader's language."""
+    assert notice_label(Notice(NoticeCode.CALL_NOT_MADE), "en").count("(not recorded)") == 1
+    assert notice_label(Notice(NoticeCode.CALL_NOT_MADE, {"tools": []}), "de").count("(nicht festgehalten)") == 1
+
+
+@given(st.text(), st.sampled_from(SHIPPED_LANGUAGES))
+def test_an_argument_is_data(value, language):
+    """Nothing inside an argument is looked at again, and no value floods the label."""
+    label = render("notice.callNotMade", {"tools": ["{claimed}{tools}", value]}, language)
+
+    assert "{claimed}{tools}" in label
+    assert len(label) < 2 * LONGEST_VALUE + 150
+
+
+@pytest.mark.parametrize("key", ["reply.unheard", "unheard", "", "reply."])
+def test_an_unknown_key_is_shown_by_its_name(key):
+    """A code of a newer release is no error."""
+    assert render(key, {}, "de") == key.rpartition(".")[2]
+
+
+@LANGUAGES
+@pytest.mark.parametrize("answer", [None, "", "  ", 3, b"text", ["text"], "\ud800", KeyError("tools"), RuntimeError()])
+def test_a_host_that_has_no_text_gets_the_shipped_one(language, answer):
+    """A translator that raises, or returns nonsense, is passed over (V10)."""
+    expected = reply_sentence(ReplyCode.SUPERSEDED, language)
+
+    assert expected == reply_sentence(ReplyCode.SUPERSEDED, language, Answering(answer))
+
+
+def test_a_hosts_text_comes_first():
+    """A host overrides a text or adds a language without touching this package (V10)."""
+    translator: Translator = Answering("Nee.")
+
+    assert notice_label(Notice(NoticeCode.NOTHING_SAVED), "nl", translator) == "Nee."
+
+
+def test_a_host_gets_arguments_fit_to_be_shown():
+    """A translator puts texts into texts; it need not know how a record is stored."""
+
+    class Own:
+        def translate(self, key, arguments, language):
+            return f"<{arguments['records']}>" if key == "notice.savedBeforeEnd" else None
+
+    label = notice_label(Notice(NoticeCode.SAVED_BEFORE_END, {"records": RECORDS}), "en", Own())
+
+    assert label == "<pages:42 (created), news:a-7 (deleted)>"
+
+
+DUTCH = {
+    "notice": {"nothingSaved": "In deze stap is niets opgeslagen", "savedBeforeEnd": "Eerder opgeslagen: {records}"},
+    "record.created": "{reference} (aangemaakt)",
+    "card": {"moreLines": {"one": "{tool}: nog {count} regel", "other": "{tool}: nog {count} regels"}},
+}
+
+
+def test_catalogues_add_a_language_as_data():
+    """A host's catalogue is a mapping; what it lacks comes from the shipped ones (V10)."""
+    dutch = Catalogues(extra={"nl": DUTCH})
+    label = notice_label(Notice(NoticeCode.SAVED_BEFORE_END, {"records": RECORDS}), "nl-BE", dutch)
+
+    assert dutch.languages == ("de", "en", "nl")
+    assert label == "Eerder opgeslagen: pages:42 (aangemaakt), news:a-7 (deleted)"
+    assert render("card.moreLines", {"tool": "t", "count": 1}, "nl", dutch) == "t: nog 1 regel"
+    assert render("card.moreLines", {"tool": "t", "count": 4}, "nl", dutch) == "t: nog 4 regels"
+    assert notice_label(Notice(NoticeCode.NOTHING_SAVED), "en", dutch) == "Nothing was saved in this step"
+
+
+def test_catalogues_override_a_shipped_text():
+    """A host may put a shipped text in its own words."""
+    own = Catalogues(extra={"de-AT": {"card.approve": "Passt"}})
+
+    assert render("card.approve", {}, "de-AT", own) == "Passt"
+    assert render("card.approve", {}, "de", own) == "Freigeben"
+
+
+@pytest.mark.parametrize(
+    "catalogue",
+    [
+        {"notice.unheard": "x"},
+        {"notice": {"nothingSaved": "x {count}"}},
+        {"notice": {"nothingSaved": " "}},
+        {"notice": {"nothingSaved": 3}},
+        {"notice": {}},
+        {"card.moreLines": {"one": "x"}},
+        {"card.moreLines": {"one": "x", "other": 3}},
+    ],
+)
+def test_a_wrong_catalogue_is_refused(catalogue):
+    """A mistake in a catalogue is an error at start-up, not a gap in front of a reader."""
+    with pytest.raises(InvalidValueError):
+        Catalogues(extra={"nl": catalogue})
+
+
+def test_the_notes_of_a_plain_card():
+    """A card with a preview says how old it is (T11)."""
+    assert notes(call(lines=("Title: Team",))) == (
+        "The previews show how things were 2 hours ago; they may have changed since.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("waiting", "note"),
+    [
+        ({"failed": True}, "create_page: no preview: you are deciding without one."),
+        ({"failed": True, "generated": True}, "create_page: no preview: you are deciding without one."),
+        ({"generated": True}, "create_page: this preview was made from the arguments of the call."),
+        ({"withheld": True}, "create_page: you may not see the preview: you are deciding without one."),
+        ({"more": 1}, "create_page: 1 more line"),
+        ({"before": Outcome.ERROR}, "create_page: second attempt; the same call failed earlier in this request."),
+    ],
+)
+def test_what_an_approver_must_know_of_a_call(waiting, note):
+    """Each call says what is special about its preview and its past (T11, A6)."""
+    assert notes(call(**waiting)) == (note,)
+
+
+def test_equal_calls_are_named_once():
+    """Two equal calls under two ids are two, and the card says so (T12)."""
+    found = notes(call(copies=2), call(copies=2))
+
+    assert found == ("create_page: the same call stands here 2 times and would be carried out each time.",)
+
+
+def test_four_eyes_and_expiry_come_first():
+    """Who may decide, and until when (A3, A4)."""
+    found = notes(call(failed=True), can_approve=False, expires_at=7200.0 + 86400.0)
+
+    assert found[0].startswith("You asked for this yourself")
+    assert found[1] == "To be decided within 1 day."
+    assert notes(call(), expires_at=7000.0) == ("The time to decide is over.",)
+
+
+@given(st.floats(), st.sampled_from(SHIPPED_LANGUAGES))
+def test_any_span_of_time_is_shown(seconds, language):
+    """A clock that went back, or a damaged time, does not cost the card."""
+    assert age(seconds, language)[0] in "123456789"
