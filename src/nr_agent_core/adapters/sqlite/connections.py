@@ -1,10 +1,7 @@
 """
 Connections: one per thread and process, opened on first use, never carried across a fork.
 
-SQLite forbids to use, or even to close, a connection in a process that inherited it; and a
-process that opens the same file beside an inherited connection loses its commits once the parent
-closes (seen: 50 of 50). So a fork waits for statements at work and closes all connections first;
-they are opened again when they are needed.
+What must happen around a fork is in :mod:`.inheritance`.
 
 Writers of one process queue for a lock of their own, because the wait inside SQLite is unfair.
 """
@@ -18,7 +15,7 @@ from types import TracebackType
 
 from nr_agent_core.adapters.sqlite.error_mapping import in_own_words
 from nr_agent_core.adapters.sqlite.file_system import NetworkFileSystemWarning, network_file_system
-from nr_agent_core.adapters.sqlite.inheritance import left_alone, watch
+from nr_agent_core.adapters.sqlite.inheritance import hold_inherited_locks, left_alone, watch
 from nr_agent_core.adapters.sqlite.schema import bring_up_to_date, require_ours
 from nr_agent_core.domain.errors import StoreUnavailableError
 
@@ -61,7 +58,7 @@ class Connection:
         if self.pid == os.getpid():
             db.close()
         else:
-            left_alone(db)
+            left_alone(db, self._source.file)
 
     def before_fork(self) -> None:
         """Be closed, so that nothing is inherited; a database in memory is not there any more once it is closed."""
@@ -157,7 +154,8 @@ class Connections:
         self._local = threading.local()
         self._born = os.getpid()
         self._shared = Connection(self) if self.in_memory else None
-        self._file = name if self.in_memory else os.path.realpath(name)
+        # Said once: what a relative path means must not change with the working directory.
+        self.file = name if self.in_memory else os.path.realpath(name)
         self._own_writer = threading.Lock() if self.in_memory else None
         self._warned = False
 
@@ -166,7 +164,7 @@ class Connections:
         """The lock that writers of this process queue for, one per file."""
         if self._own_writer is not None:
             return self._own_writer
-        key = os.getpid(), self._file
+        key = os.getpid(), self.file
         return _writers.get(key) or _writers.setdefault(key, threading.Lock())
 
     def of_this_thread(self) -> Connection:
@@ -202,7 +200,7 @@ class Connections:
             NewerFormError: a newer release wrote the database; it was left as it is.
             StoredFormError: it is no database of this library; it was left as it is.
         """
-        network = None if self.in_memory else network_file_system(self.name)
+        network = None if self.in_memory else network_file_system(self.file)
         if network and not self._warned:
             warnings.warn(
                 f"{self.name!r} lies on a network file system ({network}), where locks are not kept reliably: "
@@ -211,8 +209,9 @@ class Connections:
                 stacklevel=2,
             )
             self._warned = True
+        hold_inherited_locks(self.file)
         db = sqlite3.connect(
-            self.name, timeout=self.patience, isolation_level=None, check_same_thread=False, cached_statements=256
+            self.file, timeout=self.patience, isolation_level=None, check_same_thread=False, cached_statements=256
         )
         try:
             require_ours(db, self.name)
