@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nr_agent_core.domain.errors import AgentCoreError, FailureClass, InvalidValueError, ProviderError
-from nr_agent_core.domain.sanitiser import CUT, STORED_LIMIT, failure_text, sanitise, sanitised_chain
+from nr_agent_core.domain.sanitiser import CUT, HEAD, STORED_LIMIT, failure_text, sanitise, sanitised_chain
 
 ALNUM = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 # A marker no other part of a test's text holds: wherever it shows up again, the secret leaked.
@@ -244,10 +244,12 @@ def test_a_strange_limit_is_refused(limit):
         sanitise("x", limit=limit)
 
 
-@given(PASSWORDS, st.integers(19_900, 20_100))
-def test_no_secret_shows_at_the_end_of_a_long_texts_head(secret, length):
-    """Only the beginning of a very long text is stored; a secret across its end loses its shape, so it goes whole."""
-    text = "https://a.example/" + "x" * (length - 40) + f" password={secret} " + "y" * 40_000
+@given(st.integers(HEAD - 60, HEAD + 10))
+@example(HEAD - len("@x"))
+def test_no_secret_shows_at_the_end_of_a_long_texts_head(length):
+    """Only the beginning of a very long text is looked at; what its end cuts has lost its shape, so it goes whole."""
+    start = "https://a.example/".ljust(length - len(f" {MARK}abc"), "x")
+    text = f"{start} {MARK}abc@shop.example {'y' * 2 * HEAD}"
 
     assert not leaks(sanitise(text))
 

@@ -22,6 +22,9 @@ from nr_agent_core.domain.failures import chain
 STORED_LIMIT = 500
 """How many characters of a failure's text are stored (F3)."""
 
+HEAD = 20_000
+"""How many characters of a text are looked at when its result is cut."""
+
 CUT = "[...]"
 """Stands at the end of a text that was cut."""
 
@@ -29,7 +32,6 @@ WITHHELD = "[withheld]"
 """Stands for a text that could not be read or does not come to rest."""
 
 _ROUNDS = 12
-_HEAD = 20_000
 _STORED_LEVELS = 40
 _FRAMES_AT_EACH_END = 20
 
@@ -55,7 +57,7 @@ def sanitise(text: str, *, limit: int | None = STORED_LIMIT) -> str:
     """
     if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 0):
         raise InvalidValueError("the limit of a sanitised text", limit, "an integer from 0, or None")
-    before = text if limit is None else _head(text, max(_HEAD, 4 * limit))
+    before = text if limit is None else _head(text, max(HEAD, 4 * limit))
     for _ in range(_ROUNDS):
         after = _cut(_redacted(before), limit)
         if after == before:
@@ -316,7 +318,7 @@ _MACHINES = (
     r"|rechner|dienst)(?:\s+(?:is|at|on|named|name|for|to))?[\s:=(]+)"
 )
 _SCHEME = r"(?i)(?:(?<![a-z0-9+.\-])[a-z0-9+.\-]++)?(?::(?:\\*/){2}|%3a%2f%2f)"
-_HEADERS = r"((?:proxy-)?authorization|(?:set-)?cookie|x-[a-z0-9\-]{0,40}(?:key|token|auth|secret)|api-key)"
+HEADERS = r"((?:proxy-)?authorization|(?:set-)?cookie|x-[a-z0-9\-]{0,40}(?:key|token|auth|secret)|api-key)"
 _QUOTED = r"(?:'[^'\n]{0,80}'|\"[^\"\n]{0,80}\"|`[^`\n]{0,80}`)"
 _V6 = r"(?:[0-9A-Fa-f]{0,4}:){2,}(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9A-Fa-f]{0,4})(?:%\w+)?"
 
@@ -330,7 +332,7 @@ _RULES: tuple[tuple[str, "str | Callable[[re.Match[str]], str]"], ...] = (
     # SQL, to the end of the text: a string literal may hold anything, a closing bracket or a blank line too.
     (rf"(?s)(?:{_SQL}).*", "[sql]"),
     # Headers, to the end of the line or quote.
-    (rf"(?i){_HEADERS}({_SEPARATOR}){_DONE}(?:\\*\"[^\"\n]*+\"?|\\*'[^'\n]*+'?|[^\"'\n]++)", r"\1\2[secret]"),
+    (rf"(?i){HEADERS}({_SEPARATOR}){_DONE}(?:\\*\"[^\"\n]*+\"?|\\*'[^'\n]*+'?|[^\"'\n]++)", r"\1\2[secret]"),
     # name=value, name: value, "name": "value", name -> value; a number of tokens is no token.
     (
         rf"{_NAME}(?![\w.\-]*?tokens[\"']?[:=\s]+\d+\b)(?=[\w.\-]*?(?:{_KEY_NAMES}))([\w.\-]++{_SEPARATOR}){_VALUE}",
