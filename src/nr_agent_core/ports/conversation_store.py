@@ -49,7 +49,13 @@ class ConversationStore(Protocol):
     """
 
     def conversation_row(self, conversation: str) -> ConversationRow | None:
-        """The conversation with its last run, or None when there is none."""
+        """
+        The conversation with its last run, or None when there is none.
+
+        Raises:
+            RunUnreadableError: the row of its last run is damaged; the error names the run, which can
+                be let go of (C5).
+        """
         ...
 
     def messages(self, conversation: str, *, before: int | None = None, limit: int = 50) -> tuple[Message, ...]:

@@ -48,8 +48,10 @@ _WRITE = """
 """
 _FORGET = "UPDATE event SET content = NULL WHERE run = ? AND content IS NOT NULL"
 _STANDING = "SELECT sequence, status, not_before, lease_until FROM run WHERE id = ?"
+# Whatever made the row unreadable is mended with it.
 _END = """
-    UPDATE run SET status = 'cancelled', reason = 'superseded', sequence = ?, lease_until = 0.0, expires_at = NULL
+    UPDATE run SET status = 'cancelled', reason = 'superseded', sequence = ?, lease_until = 0.0, expires_at = NULL,
+                   code = NULL, error = NULL, outside = outside = 1
     WHERE id = ?
 """
 

@@ -3,12 +3,15 @@ Conversations and their messages, read.
 """
 
 import sqlite3
+from typing import Any
 
 from nr_agent_core import codec
 from nr_agent_core.adapters.sqlite.reading import MESSAGE_COLUMNS, bounded, read_message, rows_of
 from nr_agent_core.adapters.sqlite.runs import RUN_COLUMNS
 from nr_agent_core.domain.conversation import Message
+from nr_agent_core.domain.errors import RunUnreadableError, StoredFormError
 from nr_agent_core.ports.conversation_store import ConversationRow
+from nr_agent_core.ports.run_store import RunRow
 
 _ROW = f"""
     SELECT c.owner, c.created_at,
@@ -34,10 +37,18 @@ def conversation_row(db: sqlite3.Connection, conversation: str) -> ConversationR
         conversation,
         owner,
         created_at,
-        None if run[0] is None else codec.read_run_row(run),
+        None if run[0] is None else _last_run(run),
         -1 if last is None else last,
         -1 if last_user is None else last_user,
     )
+
+
+def _last_run(columns: list[Any]) -> RunRow:
+    try:
+        return codec.read_run_row(columns)
+    except StoredFormError as error:
+        # Named, so that the conversation can let go of it (C5).
+        raise RunUnreadableError(columns[0], error.why) from error
 
 
 def messages(db: sqlite3.Connection, conversation: str, before: int | None, limit: int) -> tuple[Message, ...]:
