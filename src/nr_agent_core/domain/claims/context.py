@@ -32,7 +32,8 @@ class Surroundings:
         """
         What stands around *span*, in the words of *lexicon*; the dear parts when they are asked for.
         """
-        return Context(span.question, span.line.listed, lambda: self._block(span, lexicon))
+        line = span.line
+        return Context(span.question, line.listed, self._heading(line), lambda: self._block(span, lexicon))
 
     def _block(self, span: Span, lexicon: Lexicon) -> Outside:
         cell = span.cell >= 0

@@ -44,6 +44,7 @@ class Context(NamedTuple):
 
     question: bool
     listed: bool
+    heading: bool
     outside: Callable[[], Outside]
 
 
@@ -82,7 +83,7 @@ def clause_block(
         return FIRST_PERSON
     if clause.opener & wc.ON_DATE and any(bits & wc.DATE for bits in flags[clause.start : clause.start + 3]):
         return FIRST_PERSON
-    if clause.opener & wc.SINCE and clause.rest & wc.AUXILIARY:
+    if (clause.opener & wc.SINCE and clause.rest & wc.AUXILIARY) or flags[clause.end - 1] & wc.SINCE:
         return PASSIVE
     if sentence & (wc.REPORT | wc.DATED) or (union & wc.DATE and _dated(flags, clause, use)):
         return PASSIVE
@@ -90,7 +91,7 @@ def clause_block(
         return PASSIVE
     if _relative(lexicon, flags, clause, before):
         return PASSIVE
-    if union & (wc.THEN | wc.GENERIC) and not union & wc.NOW:
+    if (union & (wc.THEN | wc.GENERIC) or clause.opener & wc.SEQUENCE) and not union & wc.NOW:
         return BEING
     if union & wc.STANDING and not union & (wc.NOW | wc.ALONE):
         return BEING
@@ -103,7 +104,7 @@ def being_block(lexicon: Lexicon, tokens: list[str], flags: list[int], clause: C
     """
     if flags[index] & wc.STATIVE and not (use.past or clause.union & wc.NOW):
         return True
-    if _counted(flags, clause):
+    if _counted(flags, clause) or (clause.opener & wc.PERSON and not clause.union & wc.NOW):
         return True
     ending = lexicon.generic_plural
     return bool(
@@ -168,7 +169,7 @@ def _by_other(lexicon: Lexicon, tokens: list[str], flags: list[int], clause: Cla
                 return True
             if lexicon.any_agent and not flags[at - 1] and tokens[at - 1].endswith(lexicon.participle_endings):
                 continue
-            if near and near[0] & (wc.SELF | wc.BY_NO_ONE | wc.QUANTITY):
+            if near[0] & (wc.SELF | wc.QUANTITY) or any(bits & wc.BY_NO_ONE for bits in near[:2]):
                 continue
             if lexicon.any_agent or any(bits & wc.OTHER for bits in near):
                 return True

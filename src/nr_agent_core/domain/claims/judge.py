@@ -99,6 +99,8 @@ class Judge:
             if not use.strength:
                 carry.use = use if use is GOVERNED else carry.use
                 continue
+            if self._explained(clause, index):
+                continue
             if handed or self._negated(number, clause, index, use):
                 use = use._replace(negated=True)
             carry.use = use
@@ -122,9 +124,13 @@ class Judge:
             return False
         if bits & wc.READS and use.strength != PASSIVE and self._looked_at(clause, index):
             return False
+        if use.strength == BARE and self.context.heading and index == clause.start and clause.end - index > 1:
+            return False
         if use.strength == BARE and (self._modifies(number, clause, index) or self._commands(clause, index)):
             return False
         if use.strength == BEING and (frames.being_block(self._lexicon, self._tokens, self._flags, clause, index, use)):
+            return False
+        if use.strength == BEING and not use.past and self._habitual(number):
             return False
         return self._free(clause, use)
 
@@ -218,6 +224,22 @@ class Judge:
         """
         following = self._flags[clause.start + 1] if clause.start + 1 < index else 0
         return bool(clause.opener & wc.BASE and following & (wc.DETERMINER | wc.PRONOUN))
+
+    def _explained(self, clause: Clause, index: int) -> bool:
+        """
+        Whether the form stands in "why I did", which takes the deed for known.
+        """
+        flags = self._flags
+        return any(
+            flags[at] & wc.QUESTION and flags[at + 1] & wc.SELF for at in range(max(clause.start, index - 4), index)
+        )
+
+    def _habitual(self, number: int) -> bool:
+        """
+        Whether a condition follows: "is applied when the order is large".
+        """
+        following = self._clauses[number + 1 : number + 2]
+        return any(clause.opener & wc.CONDITION and not clause.hard for clause in following)
 
     def _asked_from(self) -> int:
         """

@@ -80,7 +80,7 @@ def _mark(flags: list[int], clauses: list[Clause], clause: Clause, context: Cont
     A check mark that begins or ends the line, "12 files -> archive" in a list, "25 (was 10)".
     """
     short = len(flags) < 2 * _SHORT and not context.question
-    if clause.union & wc.NEG or not short:
+    if clause.union & wc.NEG or not short or clauses[-1].colon or context.heading:
         return None
     if clause.union & wc.MARK and (flags[0] & wc.MARK or flags[-1] & wc.MARK):
         at = 0 if flags[0] & wc.MARK else len(flags) - 1
@@ -169,7 +169,7 @@ def _lasting(lexicon: Lexicon, tokens: list[str], flags: list[int], clause: Clau
     """
     Whether the subject is no person and the verb says how things are, not what is going on.
     """
-    if clause.opener & wc.OTHER and not clause.opener & wc.PRONOUN:
+    if clause.opener & wc.PERSON:
         return False
     endings, leads = lexicon.progressive, wc.BE | wc.NOW | wc.ADVERB
     return not any(

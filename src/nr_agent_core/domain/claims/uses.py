@@ -198,7 +198,9 @@ def _attribute(flags: list[int], clause: Clause, index: int, before: int) -> boo
     """
     leading = wc.DETERMINER | wc.QUANTITY | wc.PREPOSITION
     if index == clause.start:
-        return clause.colon and clause.end - index > 1
+        if clause.colon and clause.end - index > 1:
+            return True
+        return any(bits & wc.EITHER for bits in flags[index + 2 : min(clause.end, index + 5)])
     if before & leading:
         return True
     return index - 1 > clause.start and not before & ~wc.QUANTITY and bool(flags[index - 2] & leading)
