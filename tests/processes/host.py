@@ -21,7 +21,7 @@ from nr_agent_core.testing.scripted_model import ScriptedModel, call
 
 ANNA = Reader("anna")
 SPAWN = multiprocessing.get_context("spawn")
-PATIENCE = 60.0
+PATIENCE = float(os.environ.get("NR_PATIENCE", "60"))
 
 
 class ShiftedClock:

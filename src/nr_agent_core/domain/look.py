@@ -104,8 +104,9 @@ def argument_violation(call: ModelCall, gate: Gate) -> str | None:
 
 
 def _record(index: int, call: ModelCall, gate: Gate, declined: frozenset[str], *, closing: bool) -> RecordedCall:
-    name = well_formed(call.name)[:_LONGEST_NAME]
-    tool = gate.registry.get(name)
+    # Looked up whole: what is cut for the record must not become another tool's name.
+    tool = gate.registry.get(call.name)
+    name = call.name if tool is not None else well_formed(call.name)[:_LONGEST_NAME]
     try:
         digest, invalid = call_digest(name, parse_arguments(call.arguments)), False
     except InvalidValueError:

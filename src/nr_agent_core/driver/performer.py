@@ -6,7 +6,7 @@ gone, or a crash.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -113,7 +113,7 @@ class Performer:
         def work() -> ToolResult:
             try:
                 with self._around(context):
-                    returned = call()
+                    returned = _awaited(call())
             except Exception as error:  # noqa: BLE001 - whatever a tool raises is an outcome
                 _log.warning("tool %s raised: %s", tool.name, sanitised_chain(error))
                 return outcome_of_exception(tool.effect, error)
@@ -158,11 +158,23 @@ class Performer:
         returned: list[object] = []
 
         def keep() -> ToolResult:
-            returned.append(call())
+            returned.append(_awaited(call()))
             return ToolResult.text("")
 
         done = self._executor.run(self._work(tool, keep, context), deadline=tool.deadline, late=_not_waited_for)
         return returned[0] if done is not None and returned else None
+
+
+def _awaited(returned: object) -> object:
+    """What an asynchronous tool brings: this driver's tool threads have no event loop of their own."""
+    if not isinstance(returned, Awaitable):
+        return returned
+    import asyncio  # only a host with asynchronous tools pays for it
+
+    async def brought() -> object:
+        return await returned
+
+    return asyncio.run(brought())
 
 
 def _nothing_around(_: ToolContext) -> AbstractContextManager[Any]:

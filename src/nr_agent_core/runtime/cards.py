@@ -6,8 +6,8 @@ from nr_agent_core.domain.approvals import Card, call_cards
 from nr_agent_core.domain.reader import Reader
 from nr_agent_core.domain.run import Run
 from nr_agent_core.domain.run_events import ApprovalRequested
+from nr_agent_core.domain.texts.cards import card_notes
 from nr_agent_core.ports.access_policy import Action, Subject
-from nr_agent_core.runtime.card_notes import card_notes
 from nr_agent_core.runtime.wiring import Wiring
 
 
@@ -33,12 +33,12 @@ class Cards:
         asked_at = self._asked_at(run)
         notes = card_notes(
             calls,
-            asked_at,
-            request.expires_at,
-            can_approve,
-            self._wiring.now(),
-            reader.language,
-            self._wiring.translator,
+            asked_at=asked_at,
+            expires_at=request.expires_at,
+            can_approve=can_approve,
+            now=self._wiring.now(),
+            language=reader.language,
+            translator=self._wiring.translator,
         )
         return Card(run.id, request.digest, calls, asked_at, request.expires_at, can_approve, True, notes)
 
