@@ -62,7 +62,8 @@ def load(kind: str, facts: str, content: str | None) -> RunEvent:
         NewerFormError: a newer release wrote this form.
         StoredFormError: the row is damaged. It was not read as a default, and nothing was coerced.
     """
-    form = _forms().by_kind.get(kind)
+    forms = _forms()
+    form = forms.by_kind.get(kind)
     if form is None:
         _refuse_kind(kind)
     try:
@@ -75,7 +76,7 @@ def load(kind: str, facts: str, content: str | None) -> RunEvent:
                 raise ValueError(f"unknown content {sorted(set(more) - form.content_names)}")
             data.update(more)
         return form.structure(data, form.event_type)
-    except _DAMAGE as error:
+    except forms.damage as error:
         raise StoredFormError(f"event {kind!r}", _why(error)) from None
 
 
@@ -210,9 +211,12 @@ class _Forms:
     Every form that this release reads, and the one it writes for each event.
     """
 
-    __slots__ = ("by_kind", "by_type")
+    __slots__ = ("by_kind", "by_type", "damage")
 
     def __init__(self) -> None:
+        from cattrs.errors import ForbiddenExtraKeysError
+
+        self.damage = (*_DAMAGE, ForbiddenExtraKeysError)
         converter = _converter()
         self.by_type: dict[type, _Form] = {t: _Form(t, converter) for t in EVENT_TYPES}
         self.by_kind: dict[str, _Form] = {form.kind: form for form in self.by_type.values()}
@@ -354,4 +358,6 @@ def _why(error: BaseException) -> str:
         return f"{error.args[0]!r} is missing"
     if isinstance(error, json.JSONDecodeError):
         return f"no JSON: {error.msg} at {error.pos}"
+    if isinstance(error, CallerError):
+        return "it names no record"
     return str(error) or type(error).__name__
