@@ -180,8 +180,7 @@ def _late(event: RunEvent) -> bool:
 
 
 def _event_columns(number: int, event: RunEvent, settles: bool) -> EventColumns:
-    kind, facts, content = dump(event)
-    return EventColumns(number, kind, facts, None if settles or _late(event) else content)
+    return EventColumns(number, *dump(event, content=not (settles or _late(event))))
 
 
 def _writes(events: Sequence[RunEvent], expected: int) -> list[tuple[int, RecordWrite]]:

@@ -36,9 +36,13 @@ _NEWEST = {event_type.kind: 1 for event_type in EVENT_TYPES}
 _DAMAGE = (KeyError, TypeError, ValueError, AttributeError, RecursionError, CallerError)
 
 
-def dump(event: RunEvent) -> tuple[str, str, str | None]:
+def dump(event: RunEvent, *, content: bool = True) -> tuple[str, str, str | None]:
     """
     The stored form of *event*: its kind, its facts and its content; no content is None.
+
+    Args:
+        event: what is to be stored.
+        content: whether content is stored at all; what is not stored is not looked at either.
 
     Raises:
         InvalidValueError: the event holds what no store can keep, such as half a surrogate pair
@@ -47,11 +51,12 @@ def dump(event: RunEvent) -> tuple[str, str, str | None]:
     form = _forms().by_type[type(event)]
     try:
         facts = _encode(form.facts(event))
-        content = _encode(held) if form.content and (held := form.content(event)) else None
+        held = form.content(event) if content and form.content else None
+        kept = _encode(held) if held else None
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidValueError(f"a {form.kind!r} event", type(error).__name__, "what JSON can hold") from error
-    require_storable(f"a {form.kind!r} event", facts, content)
-    return form.kind, facts, content
+    require_storable(f"a {form.kind!r} event", facts, kept)
+    return form.kind, facts, kept
 
 
 def load(kind: str, facts: str, content: str | None) -> RunEvent:
