@@ -3,10 +3,10 @@ How good and how fast the claim detector is on labelled sets.
 
     python bench/claim_quality.py DATA_DIR [--policy asserted|seed_rule] [--misses SET] [--languages de en]
 
-DATA_DIR holds some of: ``tau_turns_*.jsonl`` with ``tau_labels_*.jsonl`` (answers of real agents; label 1 claims a change of
-this turn), ``claims_*.jsonl`` and ``chat_answers_*.jsonl`` (``text``, ``lang``, ``claims_change``, ``category``),
-``bug_cases*.jsonl`` (``input.answer``, ``expect``). Files that are missing are left out. ``--misses`` prints the wrong verdicts
-of the sets whose name contains SET. CPU time, best of three runs over all tau answers.
+DATA_DIR holds some of: ``tau_turns_*.jsonl`` with ``tau_labels_*.jsonl`` (answers of real agents; label 1 claims a
+change of this turn), ``claims_*.jsonl`` and ``chat_answers_*.jsonl`` (``text``, ``lang``, ``claims_change``,
+``category``), ``bug_cases*.jsonl`` (``input.answer``, ``expect``). Files that are missing are left out. ``--misses``
+prints the wrong verdicts of the sets whose name contains SET. CPU time, best of three runs over all tau answers.
 """
 
 import argparse

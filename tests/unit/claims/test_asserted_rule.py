@@ -23,6 +23,8 @@ def plain_forms(code):
     return sorted({w for w in listed["participle"] if w not in other and w.isalpha()})
 
 
+GERMAN_FILLING = ["auf", "Wunsch", "hin", "in", "diesem", "ersten", "langen", "Schritt", "wirklich"]
+ENGLISH_FILLING = ["of", "the", "twelve", "long", "records", "in", "that", "upper", "list"]
 GERMAN, ENGLISH = plain_forms("de"), plain_forms("en")
 german, english = st.sampled_from(GERMAN), st.sampled_from(ENGLISH)
 cases = st.sampled_from([str.lower, str.upper, str.title])
@@ -93,7 +95,7 @@ def test_negation_takes_a_claim_back(text, shown, curly):
     assert not DETECTOR.claims_change(written)
 
 
-@given(german, st.lists(st.sampled_from("auf Wunsch hin in diesem ersten langen Schritt wirklich".split()), max_size=9))
+@given(german, st.lists(st.sampled_from(GERMAN_FILLING), max_size=9))
 def test_negation_reaches_through_its_clause_de(word, between):
     """No number of words between takes a negator out of its clause, before or behind the form."""
     filling = " ".join(between)
@@ -102,7 +104,7 @@ def test_negation_reaches_through_its_clause_de(word, between):
     assert not DETECTOR.claims_change(f"{word.title()} wurde {filling} nichts.")
 
 
-@given(english, st.lists(st.sampled_from("of the twelve long records in that upper list".split()), max_size=9))
+@given(english, st.lists(st.sampled_from(ENGLISH_FILLING), max_size=9))
 def test_negation_reaches_through_its_clause_en(word, between):
     """No number of words between takes a negator out of its clause."""
     assert not DETECTOR.claims_change(f"None {' '.join(between)} have been {word}.")
@@ -110,14 +112,14 @@ def test_negation_reaches_through_its_clause_en(word, between):
 
 @given(english, english)
 def test_negation_runs_over_an_enumeration(first, second):
-    """ "no page created or updated" negates both, "neither" and "nor" too."""
+    """Both forms of "no page created or updated" are negated, those of "neither ... nor" too."""
     assert not DETECTOR.claims_change(f"No page {first} or {second}.")
     assert not DETECTOR.claims_change(f"The page was neither {first} nor {second}.")
 
 
 @given(german, german)
 def test_negation_runs_over_an_enumeration_de(first, second):
-    """ "weder ... noch" negates both halves."""
+    """Both halves of "weder ... noch" are negated."""
     assert not DETECTOR.claims_change(f"Die Seite wurde weder {first} noch {second}.")
 
 

@@ -107,7 +107,8 @@ def test_threads_may_share_a_detector():
 def test_importing_compiles_nothing():
     """The import loads the two small modules of the interface; data and rules come with the first text."""
     script = (
-        "import sys, nr_agent_core; before = set(sys.modules); import nr_agent_core.domain.claims as c; c.ClaimDetector();"
+        "import sys, nr_agent_core; before = set(sys.modules);"
+        "import nr_agent_core.domain.claims as c; c.ClaimDetector();"
         "print([m for m in sys.modules if m.startswith('nr_agent_core.domain.claims.') or"
         " m in {'tomllib', 'regex', 'unicodedata'} - before])"
     )

@@ -35,6 +35,8 @@ class Clause:
 
         bracketed: whether it stands in brackets.
 
+        dated, by_other: what the frames found out about the clause, once.
+
         joined: whether "and" comes before it.
 
         contrasted: whether a contrast word begins it.
@@ -44,8 +46,10 @@ class Clause:
 
     __slots__ = (
         "bracketed",
+        "by_other",
         "colon",
         "contrasted",
+        "dated",
         "end",
         "hard",
         "joined",
@@ -72,6 +76,8 @@ class Clause:
         if union & wc.OTHER:
             self.other = next(at for at in range(start, end) if flags[at] & wc.OTHER)
         self.opener = flags[start] if end > start else 0
+        self.dated: tuple[bool, bool] | None = None
+        self.by_other: bool | None = None
         self.joined = self.hard = self.bracketed = self.contrasted = self.colon = False
 
 

@@ -107,9 +107,12 @@ def being_block(lexicon: Lexicon, tokens: list[str], flags: list[int], clause: C
     if _counted(flags, clause) or (clause.opener & wc.PERSON and not clause.union & wc.NOW):
         return True
     ending = lexicon.generic_plural
+    subject = 0
+    for bits in flags[clause.start : min(index, clause.start + _REACH)]:
+        subject |= bits
     return bool(
         ending
-        and not clause.union & (wc.DETERMINER | wc.QUANTITY | wc.PRONOUN | wc.NOW | wc.QUOTED)
+        and not subject & (wc.DETERMINER | wc.QUANTITY | wc.PRONOUN | wc.NOW | wc.QUOTED)
         and any(
             tokens[at].endswith(ending) and not flags[at] for at in range(clause.start, min(index, clause.start + 4))
         )
@@ -146,22 +149,29 @@ def _counted(flags: list[int], clause: Clause) -> bool:
 
 def _dated(flags: list[int], clause: Clause, use: Use) -> bool:
     """
-    Whether a date in *clause* says when it happened: "on", "since" before it, in a past tense.
+    Whether a date in *clause* says when it happened: "since" before it, or "on" in a past tense.
     """
-    for at in range(clause.start, clause.end):
-        if flags[at] & wc.DATE:
-            near = 0
-            for bits in flags[max(clause.start, at - 3) : at]:
-                near |= bits
-            if near & wc.SINCE or (near & wc.ON_DATE and (use.past or use.strength == BEING)):
-                return True
-    return False
+    if clause.dated is None:
+        near = 0
+        for at in range(clause.start, clause.end):
+            if flags[at] & wc.DATE:
+                for bits in flags[max(clause.start, at - 3) : at]:
+                    near |= bits
+        clause.dated = bool(near & wc.SINCE), bool(near & wc.ON_DATE)
+    since, on_date = clause.dated
+    return since or (on_date and (use.past or use.strength == BEING))
 
 
 def _by_other(lexicon: Lexicon, tokens: list[str], flags: list[int], clause: Clause) -> bool:
     """
     Whether *clause* names an actor who is not the speaker.
     """
+    if clause.by_other is None:
+        clause.by_other = _actor_named(lexicon, tokens, flags, clause)
+    return clause.by_other
+
+
+def _actor_named(lexicon: Lexicon, tokens: list[str], flags: list[int], clause: Clause) -> bool:
     for at in range(clause.start, clause.end):
         if flags[at] & wc.BY:
             near = flags[at + 1 : min(clause.end, at + 1 + _REACH)]

@@ -73,6 +73,8 @@ class Judge:
         self._before = self._clauses[number - 1].union if number and not clause.hard else 0
         side = clause.bracketed or clause.opener & (wc.SUBORDINATE | wc.CONDITION | wc.PASS_ON)
         part.enter(clause, self._flags)
+        if self._inverted(number, clause):
+            part.block = FIRST_PERSON
         if (clause.rest & _OWN or clause.other <= clause.start + 1 < clause.end) and not side:
             carry.use = None
             if clause.rest & (wc.SELF | wc.SELF_HAVE):
@@ -126,6 +128,8 @@ class Judge:
             return False
         if use.strength == BARE and self.context.heading and index == clause.start and clause.end - index > 1:
             return False
+        if use.strength == BARE and self._before & wc.CONDITION:
+            return False
         if use.strength == BARE and (self._modifies(number, clause, index) or self._commands(clause, index)):
             return False
         if use.strength == BEING and (frames.being_block(self._lexicon, self._tokens, self._flags, clause, index, use)):
@@ -167,9 +171,7 @@ class Judge:
         ):
             return True
         behind = self._flags[index + 1 : min(clause.end, index + _LATER)]
-        if any(bits & wc.NEG for bits in behind[:2]) and not (behind[0] & wc.PREPOSITION):
-            return True
-        return False
+        return any(bits & wc.NEG for bits in behind[:2]) and not behind[0] & wc.PREPOSITION
 
     def _handed_negation(self, number: int, clause: Clause) -> bool:
         """
@@ -234,6 +236,14 @@ class Judge:
             flags[at] & wc.QUESTION and flags[at + 1] & wc.SELF for at in range(max(clause.start, index - 4), index)
         )
 
+    def _inverted(self, number: int, clause: Clause) -> bool:
+        """
+        Whether a verb in front makes the clause a condition without its word: "was it moved, look there".
+        """
+        if number or self._lexicon.adjacent or not clause.opener & wc.AUXILIARY:
+            return False
+        return any(later.opener & wc.VERB and not later.hard for later in self._clauses[1:2])
+
     def _habitual(self, number: int) -> bool:
         """
         Whether a condition follows: "is applied when the order is large".
@@ -277,7 +287,7 @@ class _Part:
     def leave(self, clause: Clause) -> None:
         """What a clause blocks behind it."""
         led = clause.opener & wc.CONDITION or (clause.opener & wc.SINCE and clause.rest & wc.VERB)
-        if (led and not self.union) or (clause.union & wc.DOUBT and clause.rest & wc.VERB):
+        if (led and not self.union) or (clause.union & wc.DOUBT and not clause.union & wc.PARTICIPLE):
             self.block = max(self.block, PASSIVE)
         if clause.opener & wc.QUANTITY and clause.rest & wc.BE:
             self.block = max(self.block, BEING if clause.union & wc.NOW else PASSIVE)

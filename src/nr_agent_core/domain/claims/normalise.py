@@ -2,8 +2,8 @@
 A copy of an answer that is safe to match on, and the way back to the original (V4).
 
 Letters are composed (NFC) and lower case, apostrophes straight, soft hyphens, emphasis inside a word and hyphenation
-at a line end gone. What is no statement of the answer itself is blanked with the same length: fenced code, quoted lines,
-quotations, inline code, addresses. Positions change only where something was deleted, so a map is kept only then.
+at a line end gone. What is no statement of the answer itself is blanked at the same length: fenced code, quoted
+lines, quotations, inline code, addresses. Positions change only where something was deleted: a map is kept only then.
 """
 
 import re

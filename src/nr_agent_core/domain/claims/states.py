@@ -31,7 +31,7 @@ def state_use(
         return place
     if union & (wc.MARK | wc.ARROW | wc.BEFORE) and (place := _mark(flags, clauses, clause, context)):
         return place
-    if union & wc.SWITCHED and (place := _value(flags, clauses, number, context)):
+    if union & wc.SWITCHED and (place := _value(clauses, number, context)):
         return place
     if union & wc.LABEL and number == 0 and clause.colon and clause.end - clause.start == 1:
         return clause.start, Use(BARE, "label")
@@ -39,7 +39,7 @@ def state_use(
         return None
     if union & wc.NEG and not union & wc.NO_LONGER:
         return None
-    if union & (wc.GONE | wc.NOW | wc.NO_LONGER | wc.FINAL):
+    if union & (wc.GONE | wc.NOW | wc.NO_LONGER | wc.FINAL) and not clause.bracketed:
         return _standing(lexicon, tokens, flags, clause)
     if union & wc.DOING and clause.opener & wc.DOING and not clause.rest & wc.VERB and clause is clauses[-1]:
         return clause.start, Use(BARE, "doing it")
@@ -92,7 +92,7 @@ def _mark(flags: list[int], clauses: list[Clause], clause: Clause, context: Cont
     return None
 
 
-def _value(flags: list[int], clauses: list[Clause], number: int, context: Context) -> Place | None:
+def _value(clauses: list[Clause], number: int, context: Context) -> Place | None:
     """
     "The valve: on".
     """

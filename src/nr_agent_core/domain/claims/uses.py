@@ -65,6 +65,8 @@ def adjacent(flags: list[int], clause: Clause, index: int, carry: Carry) -> Use:
     """
     The use of the form at *index* where its auxiliary must stand directly before it.
     """
+    if index > clause.start and flags[index - 1] & wc.AS:
+        return NO_USE
     at, negated = _back(flags, clause.start, index - 1)
     before = flags[at] if at >= clause.start else 0
     if before & wc.BEEN:
@@ -96,6 +98,8 @@ def frame(flags: list[int], clause: Clause, index: int, carry: Carry) -> Use:
     """
     The use of the form at *index* where its auxiliary may stand anywhere in the clause.
     """
+    if index > clause.start and flags[index - 1] & wc.AS:
+        return NO_USE
     union = clause.rest
     negated = bool(union & wc.NEG)
     if union & (wc.MODAL | wc.HAD):
@@ -185,6 +189,8 @@ def _bare(flags: list[int], clause: Clause, index: int, negated: bool) -> Use:
         return NO_USE
     before = flags[index - 1] if index > clause.start else 0
     after = flags[index + 1] if index + 1 < clause.end else wc.COMMA
+    if flags[index] & wc.EITHER and index > clause.start and not after & wc.PREPOSITION:
+        return NO_USE
     if not after & _NAME_END and _attribute(flags, clause, index, before):
         return NO_USE
     if index > clause.start and after & _OBJECT and not before & (wc.ADVERB | wc.NOW | wc.CONJUNCTION):

@@ -83,6 +83,7 @@ INFINITIVE: Final = 1 << 75  # mark of an infinitive: to
 PERSON: Final = 1 << 77  # a subject that is never the thing changed: you, someone
 EITHER: Final = 1 << 78  # noun or finite verb: stay, list
 SEQUENCE: Final = 1 << 79  # a step of several, where it begins the clause: first, second
+AS: Final = 1 << 80  # makes a form behind it the name of a state: "marked as archived"
 FINAL: Final = 1 << 76  # closes a short clause as a claim: "the page stands"
 GETS: Final = 1 << 73  # present passive by its form alone: gets
 FIND: Final = 1 << 74  # you will find it under ...
