@@ -73,53 +73,38 @@ class MemoryStore:
             if stored is None:
                 return None
             last_run = self._state.runs[stored.runs[-1]].row if stored.runs else None
-            last_user = -1
-            for position, (message, _) in enumerate(stored.messages):
-                if message.role == MessageRole.USER.value:
-                    last_user = position
+            users = (at for at in reversed(range(len(stored.messages))) if stored.messages[at][0].role == _USER)
             last = len(stored.messages) - 1
-            return ConversationRow(conversation, stored.owner, stored.created_at, last_run, last, last_user)
+            return ConversationRow(conversation, stored.owner, stored.created_at, last_run, last, next(users, -1))
 
     def messages(self, conversation: str, *, before: int | None = None, limit: int = 50) -> tuple[Message, ...]:
         """The newest *limit* messages below position *before* (None: from the end), oldest first."""
-        everything = self._messages(conversation)
-        if before is not None:
-            everything = everything[: max(before, 0)]
-        return everything[-limit:] if limit > 0 else ()
+        stored = self._messages(conversation)
+        end = len(stored) if before is None else min(max(before, 0), len(stored))
+        first = max(end - max(limit, 0), 0)
+        return tuple(_message(position, *stored[position]) for position in range(first, end))
 
     def history(self, conversation: str, *, budget: int) -> History:
         """The newest messages that fit into *budget*, at least one, and the records their runs wrote."""
-        everything = self._messages(conversation)
+        stored = self._messages(conversation)
         window: list[Message] = []
         used = 0
-        for message in reversed(everything):
-            used += message.tokens
+        for position in reversed(range(len(stored))):
+            used += stored[position][0].tokens
             if window and used > budget:
                 break
-            window.append(message)
+            window.append(_message(position, *stored[position]))
         window.reverse()
         writes = {}
         for run_id in dict.fromkeys(message.run_id for message in window):
             if run_id is not None and (written := self._writes_of(run_id, conversation)):
                 writes[run_id] = written
-        return History(tuple(window), writes, complete=len(window) == len(everything))
+        return History(tuple(window), writes, complete=len(window) == len(stored))
 
-    def _messages(self, conversation: str) -> tuple[Message, ...]:
+    def _messages(self, conversation: str) -> tuple[tuple[codec.MessageColumns, float], ...]:
         with self._lock:
             stored = self._state.conversations.get(conversation)
-            columns = stored.messages if stored else ()
-        return tuple(
-            Message(
-                position=position,
-                role=MessageRole(message.role),
-                text=message.text,
-                run_id=message.run_id,
-                at=at,
-                tokens=message.tokens,
-                notices=codec.load_notices(message.notices),
-            )
-            for position, (message, at) in enumerate(columns)
-        )
+            return stored.messages if stored else ()
 
     # --------------------------------------------------------------------------------------- runs
 
@@ -183,6 +168,21 @@ class MemoryStore:
         with self._lock:
             stored: list[StoredRun] = list(self._state.runs.values())
         return [run.row for run in stored]
+
+
+_USER = MessageRole.USER.value
+
+
+def _message(position: int, columns: codec.MessageColumns, at: float) -> Message:
+    return Message(
+        position=position,
+        role=MessageRole(columns.role),
+        text=columns.text,
+        run_id=columns.run_id,
+        at=at,
+        tokens=columns.tokens,
+        notices=codec.load_notices(columns.notices),
+    )
 
 
 def _due_since(row: RunRow, queued_grace: float) -> float | None:
