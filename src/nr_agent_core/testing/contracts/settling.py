@@ -7,6 +7,7 @@ import pytest
 from nr_agent_core.domain.errors import StaleAppendError
 from nr_agent_core.domain.run_events import ModelAnswered, RunCancelled, Started, ToolFinished
 from nr_agent_core.domain.run_status import RunReason, RunStatus
+from nr_agent_core.domain.tool_result import Outcome
 from nr_agent_core.ports.unit_of_work import LetGo, UnitOfWork
 from nr_agent_core.testing.contracts.run_script import RunScript, wrote
 from nr_agent_core.testing.contracts.store_contract import StoreContract, joined, opened, read_out, status_of
@@ -90,6 +91,19 @@ class SettlingContract(StoreContract):
                 before.not_before,
                 before.status,
             )
+
+    def test_a_late_outcome_renews_no_lease(self, store: UnitOfWork, clock: ManualClock) -> None:
+        """What became known of an earlier call says nothing about who is at work now (R7, R8)."""
+        script = RunScript("r1", lease_for=60)
+        store.commit([script.start(), script.propose(), script.intend(), script.outcome(outcome=Outcome.UNKNOWN)])
+        until = clock.now() + 60
+        clock.advance(30)
+
+        store.commit([script.outcome(wrote(1), late=True)])
+
+        row = store.run_row("r1")
+        assert row is not None
+        assert (row.status, row.lease_until) == (RunStatus.RUNNING, until)
 
     # ------------------------------------------------------------------------------------ let go
 
