@@ -146,14 +146,14 @@ def test_an_unknown_call_is_marked_whatever_the_text_says(run: Run, claims: obje
 
 
 def test_an_answer_of_a_run_decided_outside_says_so_beside_the_rest() -> None:
-    """Status, records and unknown tools, behind the other notices (C7, V10)."""
+    """Status and records, behind the other notices; unknown calls have a notice of their own here (C7, V10)."""
     notices = verdict("Hello.", WROTE_AND_UNKNOWN, never, outside=True)
 
     assert codes(notices) == ["writeOutcomeUnknown", "runFinishedOutside"]
     assert notices[1].arguments == {
         "status": "completed",
         "records": [{"reference": "pages:42", "kind": "created"}],
-        "tools": ["send"],
+        "tools": [],
     }
 
 

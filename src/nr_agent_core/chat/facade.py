@@ -3,7 +3,7 @@ The chat: what a host calls about conversations.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Unpack
 
 from nr_agent_core.chat.replies import Replies
 from nr_agent_core.chat.results import ConversationView, SendOutcome, Sent
@@ -13,6 +13,7 @@ from nr_agent_core.domain.approvals import Card, Decision
 from nr_agent_core.domain.approvals import decision as decision_of
 from nr_agent_core.domain.continue_phrases import ContinuePhraseRouter
 from nr_agent_core.domain.errors import DecisionRefusedError, InvalidValueError
+from nr_agent_core.domain.failures import LINK_TARGETS
 from nr_agent_core.domain.notices import ReplyCode
 from nr_agent_core.domain.reader import Reader
 from nr_agent_core.domain.run import Run
@@ -22,6 +23,7 @@ from nr_agent_core.ports.access_policy import Action
 from nr_agent_core.ports.unit_of_work import OpenConversation
 from nr_agent_core.runtime import Runtime, UpkeepReport
 from nr_agent_core.runtime.segments import MESSAGE_LIMIT
+from nr_agent_core.runtime.wiring import Parts, checked_parts
 
 
 class Chat:
@@ -45,12 +47,16 @@ class Chat:
         message_limit: int = MESSAGE_LIMIT,
         links: Mapping[str, str] | None = None,
         phrases: ContinuePhraseRouter | None = None,
-        **parts: Any,
+        **parts: Unpack[Parts],
     ) -> None:
-        if parts.get("store") is None:
+        checked_parts("a chat", parts)
+        if parts["store"] is None:
             raise InvalidValueError("the store of a chat", None, "a store; only a Runtime works without one")
         if isinstance(message_limit, bool) or not isinstance(message_limit, int) or message_limit < 1:
             raise InvalidValueError("the message limit", message_limit, "bytes from 1")
+        unknown = sorted(set(links or ()) - LINK_TARGETS)
+        if unknown:
+            raise InvalidValueError("the links of a chat", unknown, " and ".join(sorted(LINK_TARGETS)))
         self.runtime = Runtime(**parts)
         self._limit = message_limit
         self._replies = Replies(self.runtime.wiring.translator)
@@ -99,7 +105,7 @@ class Chat:
         """
         return self._sending.retry(conversation, _checked(reader))
 
-    def decide(self, conversation: str, decision: Decision | str, *, card: Card | str, by: Reader) -> Sent:
+    def decide(self, conversation: str, decision: Decision | str, *, card: Card | str | None, by: Reader) -> Sent:
         """
         Decide on the waiting round IN the conversation's chat, on what the card shows (A1).
 
@@ -109,7 +115,7 @@ class Chat:
         Args:
             conversation: whose waiting run is decided.
             decision: ``approve`` or ``deny``, of the round as a whole.
-            card: the card that was seen, or its digest.
+            card: the card that was seen, or its digest; None counts as a stale one.
             by: who decides.
 
         Returns:

@@ -34,12 +34,11 @@ class Sent:
     """
     The answer to one call.
 
-    ``conversation`` is None only when a first message was not taken. ``text`` is the sentence for
-    this reader, None when accepted.
+    ``text`` is the sentence for this reader, None when accepted.
     """
 
     outcome: SendOutcome
-    conversation: str | None
+    conversation: str
     run_id: str | None = None
     status: RunStatus | None = None
     code: ReplyCode | NoticeCode | None = None

@@ -51,6 +51,9 @@ _LINK_TARGETS = {
     FailureCode.CHAT_NOT_CONFIGURED: "tasks",
 }
 
+LINK_TARGETS = frozenset(_LINK_TARGETS.values())
+"""Every name that :func:`link_target` answers."""
+
 
 def chain(error: BaseException) -> Iterator[BaseException]:
     """

@@ -42,7 +42,8 @@ def verdict(
         notices.append(Notice(NoticeCode.NOTHING_SAVED))
     notices.extend(_unknown(evidence))
     if run.outside if outside is None else outside:
-        notices.append(finished_outside_notice(RunStatus.COMPLETED, evidence.records, evidence.unknown_tools))
+        # Calls of unknown outcome have a notice of their own on this message.
+        notices.append(finished_outside_notice(RunStatus.COMPLETED, evidence.records))
     return in_order(notices)
 
 
@@ -64,7 +65,7 @@ def ended_notices(run: Run) -> tuple[Notice, ...]:
     }
     notices = [Notice(NoticeCode.RUN_ENDED, ended), *_unknown(evidence), *_saved_before(evidence)]
     if run.outside:
-        notices.append(finished_outside_notice(status, evidence.records, evidence.unknown_tools))
+        notices.append(finished_outside_notice(status, evidence.records))
     return in_order(notices)
 
 

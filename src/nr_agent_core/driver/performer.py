@@ -117,6 +117,8 @@ class Performer:
             except Exception as error:  # noqa: BLE001 - whatever a tool raises is an outcome
                 _log.warning("tool %s raised: %s", tool.name, sanitised_chain(error))
                 return outcome_of_exception(tool.effect, error)
+            if not isinstance(returned, ToolResult | str):
+                _log.error("tool %s returned a %s, not a ToolResult", tool.name, type(returned).__name__)
             return outcome_of_return(tool.effect, returned)
 
         return work

@@ -5,7 +5,7 @@ For a chat window use :class:`~nr_agent_core.chat.Chat` on top of it: a decision
 *here* counts as taken outside the conversation's chat (E2, C4).
 """
 
-from typing import Any
+from typing import Unpack
 
 import attrs
 
@@ -22,25 +22,24 @@ from nr_agent_core.runtime.decisions import Decisions
 from nr_agent_core.runtime.recovery import Recovery
 from nr_agent_core.runtime.results import InboxItem, RunResult, UpkeepReport, run_result
 from nr_agent_core.runtime.segments import Segments
-from nr_agent_core.runtime.wiring import Wiring
+from nr_agent_core.runtime.wiring import Parts, Wiring, checked_parts
 
 
 class Runtime:
     """
     Starts runs, takes decisions, cancels, reads and recovers, over one store.
 
-    Takes the keyword arguments of :class:`~nr_agent_core.runtime.wiring.Wiring`, or a *wiring*
-    that another facade made.
+    Takes the keyword arguments of :class:`~nr_agent_core.runtime.wiring.Wiring`; ``store`` is
+    required, and may be None for runs that are kept in memory only (R12).
 
     >>> from nr_agent_core.testing import ScriptedModel
     >>> Runtime(store=None, model=ScriptedModel("Hello.")).start("Hi", "anna").answer
     'Hello.'
     """
 
-    def __init__(self, *, wiring: Wiring | None = None, **parts: Any) -> None:
-        if wiring is not None and parts:
-            raise InvalidValueError("the parts of a runtime", sorted(parts), "a wiring, or parts, not both")
-        self.wiring = Wiring(**parts) if wiring is None else wiring
+    def __init__(self, **parts: Unpack[Parts]) -> None:
+        checked_parts("a runtime", parts)
+        self.wiring = Wiring(**parts)
         self.segments = Segments(self.wiring)
         self.decisions, self.recovery = Decisions(self.segments), Recovery(self.segments)
         self.cards = Cards(self.wiring)

@@ -14,7 +14,7 @@ from nr_agent_core.domain.run_status import RunReason, RunStatus
 from nr_agent_core.domain.sanitiser import sanitised_chain
 from nr_agent_core.ports.run_store import RunRow
 from nr_agent_core.runtime.results import UpkeepReport
-from nr_agent_core.runtime.segments import Segments
+from nr_agent_core.runtime.segments import Segments, not_configured
 from nr_agent_core.steps import SegmentEnd
 
 _log = logging.getLogger("nr_agent_core")
@@ -49,8 +49,7 @@ class Recovery:
             return self._give_up(run, claimed)
         configuration = self._wiring.resolver.resolve(run.conversation, run.owner)
         if configuration is None or configuration.model is None:
-            failed = RunFailed(RunReason.NOT_CONFIGURED, FailureCode.CHAT_NOT_CONFIGURED, outside=outside)
-            return self._segments.settle(run, (claimed, failed))
+            return self._segments.settle(run, (claimed, not_configured(configuration, outside=outside)))
         on_worker = run.status is RunStatus.QUEUED
         return self._segments.perform(run, (claimed,), configuration, on_worker=on_worker)
 

@@ -162,7 +162,7 @@ class Segments:
             instructions=(reader.instructions or None) if conversation is None else None,
         )
         if configuration is None or configuration.model is None:
-            failed = failed or RunFailed(RunReason.NOT_CONFIGURED, FailureCode.CHAT_NOT_CONFIGURED)
+            failed = failed or not_configured(configuration)
             settled = self.settle(run, (started, failed), opening_changes)
             return SegmentEnd(settled, None, ended_notices(settled))
         return self.perform(run, (started,), configuration, reader=reader, text=text, opening_changes=opening_changes)
@@ -307,3 +307,11 @@ class Segments:
         except Exception as error:  # noqa: BLE001 - it costs the notice, never the answer (V2)
             _log.error("the claim detector failed: %s", sanitised_chain(error))
             return False
+
+
+def not_configured(configuration: Configuration | None, *, outside: bool = False) -> RunFailed:
+    """
+    The end of a run without anything to ask (G0); its text tells an administrator what is missing (F2).
+    """
+    what = "no configuration is in force for this owner" if configuration is None else "the configuration has no model"
+    return RunFailed(RunReason.NOT_CONFIGURED, FailureCode.CHAT_NOT_CONFIGURED, what, outside)

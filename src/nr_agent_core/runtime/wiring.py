@@ -3,7 +3,8 @@ The parts of one application, checked once at the start: no globals, no locator.
 """
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from typing import Required, TypedDict
 
 from nr_agent_core.defaults.access import RoleAccess
 from nr_agent_core.defaults.clock import SystemClock
@@ -34,6 +35,28 @@ _log = logging.getLogger("nr_agent_core")
 
 LEASE_MARGIN = 60.0
 _GATE = GateUnavailableTools()
+
+
+class Parts(TypedDict, total=False):
+    """
+    The parts of an application by name, as :class:`Wiring` describes them.
+    """
+
+    store: Required[UnitOfWork | None]
+    model: ModelProvider | None
+    configuration: Configuration | ConfigurationResolver | None
+    tools: Iterable[Tool | DeclaresTool]
+    access: AccessPolicy | None
+    bus: EventBus | None
+    executor: ToolExecutor | None
+    ids: IdSource | None
+    clock: Clock | None
+    zones: TrustZones | None
+    detector: ClaimDetector | None
+    unavailable_tools: UnavailableToolsResolver | None
+    translator: Translator | None
+    lease_margin: float
+    around_tool: AroundTool | None
 
 
 class Wiring:
@@ -82,8 +105,13 @@ class Wiring:
         lease_margin: float = LEASE_MARGIN,
         around_tool: AroundTool | None = None,
     ) -> None:
+        _check("store", store, "commit", optional=True)
+        _check("access", access, "may", optional=True)
+        _check("bus", bus, "announce", optional=True)
         self.store = store
         self.resolver = _resolver(model, configuration)
+        if not isinstance(tools, Iterable):
+            raise InvalidValueError("the tools", tools, "a list of tools")
         self.registry = ToolRegistry(tools)
         self.access: AccessPolicy = RoleAccess() if access is None else access
         self.bus: EventBus = SilentBus() if bus is None else bus
@@ -120,5 +148,28 @@ def _resolver(
     if isinstance(configuration, Configuration):
         return FixedConfiguration(configuration)
     if configuration is not None:
+        _check("configuration", configuration, "resolve")
         return configuration
+    _check("model", model, "complete")
     return FixedConfiguration(Configuration(model=model))
+
+
+def _check(name: str, part: object, method: str, *, optional: bool = False) -> None:
+    """A part that is something else altogether is refused at the start, not when it is first used."""
+    if part is None and optional:
+        return
+    if isinstance(part, type) or not callable(getattr(part, method, None)):
+        raise InvalidValueError(f"the {name}", part, f"an object with a method {method}()")
+
+
+def checked_parts(facade: str, parts: Mapping[str, object]) -> None:
+    """
+    Refuse names that are no parts, and a missing store, in words about *facade*.
+
+    Raises:
+        InvalidValueError: a name is unknown, or ``store`` was not given.
+    """
+    unknown = sorted(parts.keys() - Parts.__annotations__.keys())
+    if unknown or "store" not in parts:
+        found = unknown or "given without a store"
+        raise InvalidValueError(f"an argument of {facade}", found, ", ".join(Parts.__annotations__))
