@@ -81,16 +81,18 @@ class Clause:
         self.joined = self.hard = self.bracketed = self.contrasted = self.colon = False
 
 
-def cut(flags: list[int]) -> list[Clause]:
+def cut(flags: list[int], *, adjacent: bool) -> list[Clause]:
     """
     The clauses of a sentence whose tokens have *flags*, in one pass.
+
+    Where the verb frames the clause, a contrast word inside it ends nothing before the form has come.
     """
     clauses: list[Clause] = []
     start = 0
     depth = 0
     hard = True
     contrasted = joined = False
-    seen_verb = False
+    seen_verb = told = False
     joint = -1
 
     def close(end: int) -> None:
@@ -113,11 +115,13 @@ def cut(flags: list[int]) -> list[Clause]:
                 if bits & wc.COLON and clauses and clauses[-1].end == index:
                     clauses[-1].colon = True
             depth = max(0, depth + bool(bits & wc.OPEN) - bool(bits & wc.CLOSE))
-            start, seen_verb, joint = index + 1, False, -1
+            start, seen_verb, told, joint = index + 1, False, False, -1
         elif bits & (wc.CONTRAST | _OPENING) and index > start and not _continues(bits, flags[index - 1]):
+            if bits & wc.CONTRAST and not (adjacent or told):
+                continue
             close(index)
             contrasted = bool(bits & wc.CONTRAST)
-            start, seen_verb, joint = index, False, -1
+            start, seen_verb, told, joint = index, False, False, -1
         elif bits & wc.CONJUNCTION:
             joint = index
         elif joint >= 0 and seen_verb and bits & (_VERBAL | _SUBJECT):
@@ -127,6 +131,7 @@ def cut(flags: list[int]) -> list[Clause]:
             joint = -1
         if bits & (wc.AUXILIARY | wc.PARTICIPLE | wc.FINITE):
             seen_verb = True
+            told = told or bool(bits & wc.PARTICIPLE)
     close(len(flags))
     return clauses
 

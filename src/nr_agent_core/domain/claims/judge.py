@@ -55,7 +55,7 @@ class Judge:
         """
         Index and reason of every claim, in order.
         """
-        self._clauses = cut(self._flags)
+        self._clauses = cut(self._flags, adjacent=self._lexicon.adjacent)
         for clause in self._clauses:
             self._sentence |= clause.union
         asked = self._asked_from()

@@ -27,6 +27,8 @@ def state_use(
     union = clause.union
     if union & wc.ALONE and (place := _alone(flags, clause)):
         return place
+    if union & wc.MANAGED and union & wc.SELF and not union & wc.NEG and flags[clause.end - 1] & wc.BASE:
+        return clause.end - 1, Use(FIRST_PERSON, "I could", past=True)
     if union & wc.DID and union & wc.SELF and (place := _emphatic(flags, clause)):
         return place
     if union & (wc.MARK | wc.ARROW | wc.BEFORE) and (place := _mark(flags, clauses, clause, context)):
@@ -70,9 +72,18 @@ def _emphatic(flags: list[int], clause: Clause) -> Place | None:
     "I did change it".
     """
     for at in range(clause.start + 1, clause.end - 1):
-        if flags[at] & wc.DID and not flags[at] & wc.NEG and flags[at - 1] & wc.SELF and flags[at + 1] & wc.BASE:
+        if flags[at] & wc.DID and not flags[at] & wc.NEG and flags[at + 1] & wc.BASE and _own(flags, clause, at):
             return at + 1, Use(FIRST_PERSON, "I did", past=True)
     return None
+
+
+def _own(flags: list[int], clause: Clause, at: int) -> bool:
+    """
+    Whether the speaker stands before the verb that ends at *at*.
+    """
+    while at > clause.start and flags[at] & (wc.DID | wc.ADVERB) and not flags[at] & wc.SELF:
+        at -= 1
+    return bool(flags[at] & wc.SELF)
 
 
 def _mark(flags: list[int], clauses: list[Clause], clause: Clause, context: Context) -> Place | None:

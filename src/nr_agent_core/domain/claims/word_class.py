@@ -84,6 +84,7 @@ PERSON: Final = 1 << 77  # a subject that is never the thing changed: you, someo
 EITHER: Final = 1 << 78  # noun or finite verb: stay, list
 SEQUENCE: Final = 1 << 79  # a step of several, where it begins the clause: first, second
 AS: Final = 1 << 80  # makes a form behind it the name of a state: "marked as archived"
+MANAGED: Final = 1 << 81  # with the speaker and a BASE: "could restore it" in the past
 FINAL: Final = 1 << 76  # closes a short clause as a claim: "the page stands"
 GETS: Final = 1 << 73  # present passive by its form alone: gets
 FIND: Final = 1 << 74  # you will find it under ...
@@ -99,7 +100,7 @@ ARROW: Final = 1 << 62
 QUOTED: Final = 1 << 63  # a quoted name or inline code
 PHRASE: Final = 1 << 64  # may begin a listed phrase
 
-CLAIMING: Final = PARTICIPLE | ALONE | PAST | DOING | GONE | NOW | SPLIT | DID | NO_LONGER | FINAL
+CLAIMING: Final = PARTICIPLE | ALONE | PAST | DOING | GONE | NOW | SPLIT | DID | NO_LONGER | FINAL | MANAGED
 """What a sentence needs one of to be looked at."""
 
 AUXILIARY: Final = HAVE | SELF_HAVE | HAD | BE | WAS | PASSIVE | MODAL | DID
