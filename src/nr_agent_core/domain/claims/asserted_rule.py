@@ -32,6 +32,7 @@ class AssertedRule:
     def __init__(self, tables: Mapping[str, Mapping[str, Any]]) -> None:
         self._lexicons = tuple(Lexicon(code, table) for code, table in tables.items())
         self._triggers = frozenset[str]().union(*(lexicon.triggers for lexicon in self._lexicons))
+        self._function = {lexicon: self._own_words(lexicon) for lexicon in self._lexicons}
         self._labels = frozenset[str]().union(*(lexicon.labels for lexicon in self._lexicons))
         self._before = frozenset[str]().union(*(lexicon.before for lexicon in self._lexicons))
         self._values = frozenset[str]().union(*(lexicon.values for lexicon in self._lexicons))
@@ -58,6 +59,13 @@ class AssertedRule:
             for start, end, lexicon, why in self._claims(reading.text, span, around):
                 word = reading.text[start:end]
                 yield Claim(reading.origin(start), reading.origin(end), word, lexicon.code, why)
+
+    def _own_words(self, lexicon: Lexicon) -> frozenset[str]:
+        """
+        Function words of *lexicon* that mean nothing in another language.
+        """
+        others = [other.words for other in self._lexicons if other is not lexicon]
+        return frozenset(word for word in lexicon.function if not any(word in words for words in others))
 
     def _places(self, text: str) -> list[int]:
         """
@@ -105,7 +113,7 @@ class AssertedRule:
         hit = [lexicon for lexicon in self._lexicons if not lexicon.noticed.isdisjoint(words)]
         if not hit:
             return list(self._lexicons[:1]) if not _SIGNS.isdisjoint(words) else []
-        known = {lexicon: len(lexicon.function & words) for lexicon in self._lexicons}
+        known = {lexicon: len(own & words) for lexicon, own in self._function.items()}
         most = max(known.values())
         return [lexicon for lexicon in hit if known[lexicon] == most or known[lexicon] >= 2]
 

@@ -91,6 +91,8 @@ def clause_block(
         return PASSIVE
     if _relative(lexicon, flags, clause, before):
         return PASSIVE
+    if before & wc.GENERIC and clause.joined and use.strength == BEING:
+        return BEING
     if (union & (wc.THEN | wc.GENERIC) or clause.opener & wc.SEQUENCE) and not union & wc.NOW:
         return BEING
     if union & wc.STANDING and not union & (wc.NOW | wc.ALONE):
@@ -142,9 +144,8 @@ def _counted(flags: list[int], clause: Clause) -> bool:
     verb = wc.BE | wc.WAS
     if at > clause.start and at < clause.end and flags[at] & (verb | wc.PREPOSITION):
         return True
-    return bool(
-        flags[at] & wc.PARTICIPLE and at + 2 < clause.end and flags[at + 1] & verb and flags[at + 2] & wc.QUANTITY
-    )
+    near = range(clause.start, min(clause.end, clause.start + 2 * _REACH) - 1)
+    return any(flags[at] & verb and flags[at + 1] & wc.QUANTITY and not flags[at + 1] & wc.ADVERB for at in near)
 
 
 def _dated(flags: list[int], clause: Clause, use: Use) -> bool:

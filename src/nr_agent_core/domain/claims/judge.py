@@ -17,6 +17,24 @@ from nr_agent_core.domain.claims.uses import BARE, BEING, FIRST_PERSON, GOVERNED
 
 _OWN: Final = wc.AUXILIARY | wc.FINITE | wc.STATE_VERB | wc.SELF | wc.PRONOUN
 _LATER: Final = 3
+_NO_NOUN: Final = (
+    wc.CUT
+    | wc.VERB
+    | wc.CONJUNCTION
+    | wc.CONTRAST
+    | wc.ADVERB
+    | wc.PREPOSITION
+    | wc.SELF
+    | wc.NOW
+    | wc.FILLER
+    | wc.THEN
+    | wc.PARTICIPLE
+    | wc.CONDITION
+    | wc.SUBORDINATE
+    | wc.DATED
+    | wc.QUOTED
+)
+_TELLING: Final = wc.AUXILIARY | wc.FINITE
 _REACH: Final = 8
 
 Found = tuple[int, str]
@@ -199,7 +217,9 @@ class Judge:
         if not clause.colon or number + 1 == len(self._clauses):
             return False
         value = self._clauses[number + 1]
-        return bool(value.opener & wc.NEG) or (bool(value.opener & wc.QUANTITY) and value.end - value.start == 1)
+        return bool(value.opener & wc.NEG) or (
+            bool(value.opener & wc.QUANTITY) and value.end - value.start == 1 and clause.end - clause.start < _LATER
+        )
 
     def _by_self(self, number: int, clause: Clause) -> bool:
         """
@@ -229,12 +249,14 @@ class Judge:
 
     def _explained(self, clause: Clause, index: int) -> bool:
         """
-        Whether the form stands in "why I did", which takes the deed for known.
+        Whether the form stands in "why I did" or "the draft I made is ...", which take the deed for known.
         """
         flags = self._flags
-        return any(
-            flags[at] & wc.QUESTION and flags[at + 1] & wc.SELF for at in range(max(clause.start, index - 4), index)
-        )
+        told = any(bits & _TELLING for bits in flags[index + 1 : min(clause.end, index + _REACH)])
+        for at in range(max(clause.start, index - _LATER - 1), index):
+            if flags[at + 1] & wc.SELF and (flags[at] & wc.QUESTION or (not flags[at] & _NO_NOUN and told)):
+                return self._lexicon.adjacent
+        return False
 
     def _inverted(self, number: int, clause: Clause) -> bool:
         """
