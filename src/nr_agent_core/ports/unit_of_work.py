@@ -86,8 +86,13 @@ class UnitOfWork(ConversationStore, RunStore, Protocol):
         Raises:
             StaleAppendError: a run is not at the expected sequence.
             LeaseHeldError: a claimed run is still driven, or its time has not come.
-            ConversationBusyError: the conversation has an unsettled run, or the position of a
-                message is taken.
+            ConversationBusyError: the conversation has an unsettled run, the position of a message
+                is taken, or the conversation to be opened is there already.
+            IllegalMoveError: a run is claimed that is neither queued nor running.
+            NotFoundError: messages or a run are for a conversation that is not there.
+            InvalidValueError: a state does not follow from its events, a position is not the next
+                one, or a text holds half a surrogate pair.
+            StoredFormError: the row of a run and its stream disagree.
             StoreUnavailableError: the store is locked, full or gone; the changes count as refused.
 
         In all cases nothing of *changes* was stored, except that after StoreUnavailableError it is
