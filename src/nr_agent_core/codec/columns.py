@@ -18,7 +18,7 @@ from nr_agent_core.domain.conversation import NewMessage
 from nr_agent_core.domain.errors import InvalidValueError, StoredFormError
 from nr_agent_core.domain.failures import FailureCode
 from nr_agent_core.domain.run import Run
-from nr_agent_core.domain.run_events import Claimed, RunCancelled, RunEvent, ToolFinished
+from nr_agent_core.domain.run_events import Claimed, RunCancelled, RunEvent, RunFailed, ToolFinished
 from nr_agent_core.domain.run_status import RunReason, RunStatus
 from nr_agent_core.domain.tool_result import RecordWrite
 from nr_agent_core.ports.run_store import RunRow
@@ -80,12 +80,17 @@ class AddColumns(NamedTuple):
 
 class LetGoColumns(NamedTuple):
     """
-    The event that ends a run which cannot be read.
+    The event that ends a run which cannot be read, and what its row says from then on.
     """
 
     run_id: str
     kind: str
     facts: str
+    status: RunStatus
+    reason: RunReason
+    code: FailureCode | None
+    error: str | None
+    outside: bool
 
 
 ChangeColumns: TypeAlias = OpenConversation | AddColumns | AppendColumns | LetGoColumns
@@ -109,9 +114,8 @@ def columns_of(change: Change) -> ChangeColumns:
         case OpenConversation(conversation, owner):
             require_storable("a conversation", conversation, owner)
             return change
-        case LetGo(run_id):
-            kind, facts, _ = dump(RunCancelled(RunReason.SUPERSEDED))
-            return LetGoColumns(run_id, kind, facts)
+        case LetGo(run_id, event):
+            return _let_go(run_id, event)
         case _:
             assert_never(change)
 
@@ -135,6 +139,15 @@ def _append(change: AppendEvents) -> AppendColumns:
         claims=any(type(event) is Claimed for event in events),
         settles=settles,
     )
+
+
+def _let_go(run_id: str, event: RunCancelled | RunFailed) -> LetGoColumns:
+    status, code, error = RunStatus.CANCELLED, None, None
+    if isinstance(event, RunFailed):
+        status, code, error = RunStatus.FAILED, event.code, event.text
+    require_storable(f"run {run_id!a}", run_id, error)
+    kind, facts, _ = dump(event)
+    return LetGoColumns(run_id, kind, facts, status, event.reason, code, error, event.outside)
 
 
 def read_run_row(columns: Sequence[Any]) -> RunRow:

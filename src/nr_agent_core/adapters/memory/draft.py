@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import attrs
 
-from nr_agent_core.codec import AppendColumns, MessageColumns
+from nr_agent_core.codec import AppendColumns, LetGoColumns, MessageColumns
 from nr_agent_core.domain.errors import (
     ConversationBusyError,
     IllegalMoveError,
@@ -16,7 +16,7 @@ from nr_agent_core.domain.errors import (
     StaleAppendError,
 )
 from nr_agent_core.domain.provenance import AiRecordWritten, StoredWrite
-from nr_agent_core.domain.run_status import RunReason, RunStatus
+from nr_agent_core.domain.run_status import RunStatus
 from nr_agent_core.ports.run_store import RunRow
 
 _K = TypeVar("_K")
@@ -134,22 +134,26 @@ class Draft:
             written = AiRecordWritten(run.id, write.reference, write.kind)
             self._writes.append((StoredWrite(position, written), run.conversation))
 
-    def let_go(self, run_id: str, kind: str, facts: str) -> None:
+    def let_go(self, columns: LetGoColumns) -> None:
         """End an unsettled run without reading its stream; a settled one, or none, stays as it is."""
+        run_id = columns.run_id
         found = self._find(self._runs, self._stored.runs, run_id)
         if found is None or found.row.status.settled:
             return
         stored = self._copy_of(run_id, found)
         number = max([stored.row.sequence, *(event.number + 1 for event in stored.events)])
         forgotten = [attrs.evolve(event, content=None) for event in stored.events]
-        stored.events = (*forgotten, StoredForm(number, kind, facts, None, self._now))
+        stored.events = (*forgotten, StoredForm(number, columns.kind, columns.facts, None, self._now))
         stored.row = attrs.evolve(
             stored.row,
-            status=RunStatus.CANCELLED,
+            status=columns.status,
             sequence=number + 1,
             lease_until=0.0,
             expires_at=None,
-            reason=RunReason.SUPERSEDED,
+            reason=columns.reason,
+            code=columns.code,
+            error=columns.error,
+            outside=columns.outside,
         )
 
     def _begin(self, columns: AppendColumns) -> StoredRun:

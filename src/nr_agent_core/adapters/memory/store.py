@@ -58,8 +58,8 @@ class MemoryStore:
                         draft.add_messages(conversation, messages)
                     case codec.AppendColumns():
                         draft.append(columns)
-                    case codec.LetGoColumns(run_id, kind, facts):
-                        draft.let_go(run_id, kind, facts)
+                    case codec.LetGoColumns():
+                        draft.let_go(columns)
                     case _:
                         assert_never(columns)
             draft.publish()

@@ -50,8 +50,8 @@ _FORGET = "UPDATE event SET content = NULL WHERE run = ? AND content IS NOT NULL
 _STANDING = "SELECT sequence, status, not_before, lease_until FROM run WHERE id = ?"
 # Whatever made the row unreadable is mended with it.
 _END = """
-    UPDATE run SET status = 'cancelled', reason = 'superseded', sequence = ?, lease_until = 0.0, expires_at = NULL,
-                   code = NULL, error = NULL, outside = outside = 1
+    UPDATE run SET sequence = ?, status = ?, reason = ?, code = ?, error = ?, outside = ?,
+                   lease_until = 0.0, expires_at = NULL
     WHERE id = ?
 """
 
@@ -176,6 +176,8 @@ def _let_go(db: sqlite3.Connection, columns: codec.LetGoColumns, now: float) -> 
         return
     (stored,) = db.execute("SELECT coalesce(max(seq) + 1, 0) FROM event WHERE run = ?", (run_id,)).fetchone()
     number = max(found[0], stored)
-    db.execute(_END, (number + 1, run_id))
+    code, error = columns.code and columns.code.value, columns.error and codec.escape_nul(columns.error)
+    said = (columns.status.value, columns.reason.value, code, error, columns.outside)
+    db.execute(_END, (number + 1, *said, run_id))
     db.execute(_FORGET, (run_id,))
     db.execute(_EVENT, (run_id, number, columns.kind, now, columns.facts, None))

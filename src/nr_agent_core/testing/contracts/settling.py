@@ -5,7 +5,8 @@ How a run ends in a store: what is forgotten, what may still come, and how a run
 import pytest
 
 from nr_agent_core.domain.errors import StaleAppendError
-from nr_agent_core.domain.run_events import ModelAnswered, RunCancelled, Started, ToolFinished
+from nr_agent_core.domain.failures import FailureCode
+from nr_agent_core.domain.run_events import ModelAnswered, RunCancelled, RunFailed, Started, ToolFinished
 from nr_agent_core.domain.run_status import RunReason, RunStatus
 from nr_agent_core.domain.tool_result import Outcome
 from nr_agent_core.ports.unit_of_work import LetGo, UnitOfWork
@@ -132,6 +133,21 @@ class SettlingContract(StoreContract):
         assert (row.lease_until, row.expires_at) == (0.0, None)
         with pytest.raises(StaleAppendError):
             store.commit([decider.cancel()])
+
+    @pytest.mark.parametrize("queued", [False, True])
+    def test_the_row_says_what_the_last_event_says(self, store: UnitOfWork, *, queued: bool) -> None:
+        """A run that upkeep ends is failed with its code, ended outside its chat, and frees the conversation (O2)."""
+        opened(store, "c1")
+        store.commit([RunScript("r1", conversation="c1").start(queued=queued)])
+        ended = RunFailed(RunReason.INTERNAL, FailureCode.INTERRUPTED, "a \0 in it", outside=True)
+
+        store.commit([LetGo("r1", ended), RunScript("r2", conversation="c1").start()])
+
+        row = store.run_row("r1")
+        assert row is not None
+        assert (row.status, row.reason, row.code) == (RunStatus.FAILED, ended.reason, ended.code)
+        assert (row.error, row.outside) == (ended.text, True)
+        assert store.events("r1")[-1].event == ended
 
     def test_letting_go_of_a_settled_run_or_none_changes_nothing(self, store: UnitOfWork) -> None:
         """There is nothing left to end (C5)."""
