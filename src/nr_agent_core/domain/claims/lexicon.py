@@ -76,6 +76,8 @@ class Lexicon:
 
         triggers: words of which a sentence needs one to be looked at.
 
+        anchored: claiming phrases by their rarest word.
+
         noticed: all words for which a sentence is looked at.
 
         labels: words that are looked at before a colon only.
@@ -111,9 +113,8 @@ class Lexicon:
         self.values = frozenset(word for word, bits in self.words.items() if bits & wc.SWITCHED)
         self.before = frozenset(word for word, bits in self.words.items() if bits & wc.BEFORE)
         self.labels = frozenset(word for word, bits in self.words.items() if bits & wc.LABEL) - self.triggers
-        anchors = self._add_phrases(table.get("phrases", {}))
-        self.triggers |= anchors
-        self.noticed = self.triggers | self.labels | self.before | self.values
+        self.anchored = self._add_phrases(table.get("phrases", {}))
+        self.noticed = self.triggers | self.anchored.keys() | self.labels | self.before | self.values
         self.function = frozenset(word for word, bits in self.words.items() if bits & wc.FUNCTION)
 
     def classify(self, tokens: list[str]) -> list[int]:
@@ -151,9 +152,9 @@ class Lexicon:
     def _add(self, word: str, bits: int) -> None:
         self.words[word] = self.words.get(word, 0) | bits
 
-    def _add_phrases(self, table: Mapping[str, str]) -> frozenset[str]:
+    def _add_phrases(self, table: Mapping[str, str]) -> dict[str, list[str]]:
         """
-        Enter the phrases; returns the words by which a claiming one is noticed: its longest.
+        Enter the phrases; returns the claiming ones by the word by which they are noticed.
         """
         found: dict[tuple[str, ...], int] = {}
         for name, listed in table.items():
@@ -166,7 +167,11 @@ class Lexicon:
                 continue
             self.phrases.setdefault(key[0], {}).setdefault(key[1], []).append((key[2:], bits))
             self._add(key[0], wc.PHRASE)
-        return frozenset(self._anchor(key) for key, bits in found.items() if bits & wc.CLAIMING)
+        anchored: dict[str, list[str]] = {}
+        for key, bits in found.items():
+            if bits & wc.CLAIMING:
+                anchored.setdefault(self._anchor(key), []).append(" ".join(key))
+        return anchored
 
     def _anchor(self, phrase: tuple[str, ...]) -> str:
         """
