@@ -15,6 +15,7 @@ import enum
 import functools
 import json
 import re
+import threading
 import types
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, TypeVar, Union, get_args, get_origin
@@ -227,9 +228,17 @@ class _Forms:
         self.by_kind: dict[str, _Form] = {form.kind: form for form in self.by_type.values()}
 
 
-@functools.cache
+_built: list[_Forms] = []
+_building = threading.Lock()
+
+
 def _forms() -> _Forms:
-    return _Forms()
+    """The one of this process. Threads that come first at once wait for one of them to build it."""
+    if not _built:
+        with _building:
+            if not _built:
+                _built.append(_Forms())
+    return _built[0]
 
 
 def _converter() -> Any:

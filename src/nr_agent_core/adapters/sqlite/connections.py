@@ -157,6 +157,7 @@ class Connections:
         # Said once: what a relative path means must not change with the working directory.
         self.file = name if self.in_memory else os.path.realpath(name)
         self._own_writer = threading.Lock() if self.in_memory else None
+        self._network: str | None = None
         self._warned = False
 
     @property
@@ -200,10 +201,11 @@ class Connections:
             NewerFormError: a newer release wrote the database; it was left as it is.
             StoredFormError: it is no database of this library; it was left as it is.
         """
-        network = None if self.in_memory else network_file_system(self.file)
-        if network and not self._warned:
+        if self._network is None:
+            self._network = "" if self.in_memory else network_file_system(self.file) or ""
+        if self._network and not self._warned:
             warnings.warn(
-                f"{self.name!r} lies on a network file system ({network}), where locks are not kept reliably: "
+                f"{self.name!r} lies on a network file system ({self._network}), where locks are not kept reliably: "
                 "use a local disk",
                 NetworkFileSystemWarning,
                 stacklevel=2,
@@ -218,7 +220,7 @@ class Connections:
             db.execute("PRAGMA foreign_keys = ON")
             db.execute("PRAGMA secure_delete = ON")
             db.execute(f"PRAGMA synchronous = {self._synchronous}")
-            if not network:
+            if not self._network:
                 self._write_ahead(db)
             bring_up_to_date(db, self.name)
         except BaseException:
