@@ -80,9 +80,7 @@ class NrAgentCore:
     conversations: dict[str, str] = {}
     """What a host has in its addresses: the workload's name of a conversation and its id."""
 
-    def __init__(
-        self, path: str, durability: str = "wal_full", history: str = "cached", window: str = "32768"
-    ) -> None:
+    def __init__(self, path: str, durability: str = "wal_full", history: str = "cached", window: str = "32768") -> None:
         self._path, self._synchronous = path, durability.removeprefix("wal_").upper()
         self._model, self._forgets = Model(int(window)), history == "window"
         self._chat = self._opened()

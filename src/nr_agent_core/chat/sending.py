@@ -9,7 +9,7 @@ import attrs
 from nr_agent_core.chat.replies import Replies
 from nr_agent_core.chat.results import SendOutcome, Sent
 from nr_agent_core.domain.context_window import estimate
-from nr_agent_core.domain.continue_phrases import ContinuePhraseRouter, Route, Standing, route
+from nr_agent_core.domain.continue_phrases import ContinuePhraseRouter, Route, Standing, phrase_matters, route
 from nr_agent_core.domain.conversation import MessageRole, NewMessage
 from nr_agent_core.domain.errors import (
     AccessDeniedError,
@@ -74,6 +74,8 @@ class Sending:
         last = row.last_run
         if last is None:
             return _Standing(row, Standing.NONE)
+        if last.status.settled:
+            return _Standing(row, _standing_of(row, last))
         try:
             run = self._caught_up(last)
         except (RunUnreadableError, StoredFormError, NotFoundError):
@@ -146,7 +148,8 @@ class Sending:
         row, last = at.row, at.row.last_run
         if at.standing is Standing.WAITING and self._unconfigured(row):
             return self._replies.sent(SendOutcome.HELD, row.id, last, ReplyCode.CHAT_NOT_CONFIGURED, reader)
-        match route(self._phrases.phrase_kind(text), at.standing):
+        kind = self._phrases.phrase_kind(text) if phrase_matters(at.standing) else None
+        match route(kind, at.standing):
             case Route.HELD:
                 return self._held(at, reader)
             case Route.BUSY:

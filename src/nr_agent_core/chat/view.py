@@ -31,8 +31,10 @@ class Views:
         """See :meth:`Chat.view`."""
         if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
             raise InvalidValueError("the limit of a view", limit, "a number of messages from 1")
-        card = self._card(row.last_run, reader)
-        last = None if row.last_run is None else self._runtime.segments.store.run_row(row.last_run.id)
+        card, last = self._card(row.last_run, reader), row.last_run
+        if last is not None and not last.status.settled:
+            # Looking may have ended it: its approval had expired.
+            last = self._runtime.segments.store.run_row(last.id)
         messages = self._runtime.segments.store.messages(row.id, before=before, limit=limit)
         return ConversationView(
             row.id,

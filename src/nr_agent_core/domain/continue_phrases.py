@@ -79,6 +79,13 @@ _ROUTES = {
 }
 
 
+def phrase_matters(standing: Standing) -> bool:
+    """
+    Whether a phrase goes anywhere else than an ordinary message (C1): else there is no need to look for one.
+    """
+    return standing is Standing.WAITING or standing is Standing.ENDED_OUTSIDE
+
+
 def route(kind: PhraseKind | None, standing: Standing) -> Route:
     """
     Where a message goes, given what it is and how the conversation's last run stands (C1-C6).
@@ -130,11 +137,14 @@ class ContinuePhraseRouter:
         Case, blanks, trailing punctuation and symbols other than question marks, and openers such
         as "ok" or "bitte" do not matter.
         """
+        text = text.strip()
+        if len(text) > LONGEST_PHRASE:
+            return None
         if self._patterns is None:
             shipped = (read_toml("nr_agent_core.domain", f"phrases/{name}.toml") for name in self.languages)
             self._patterns = _Patterns((*shipped, *self._extra))
-        message = " ".join(_folded(text[: 4 * LONGEST_PHRASE]).split())
-        if len(text.strip()) > LONGEST_PHRASE or not _REFUSING.isdisjoint(message):
+        message = " ".join(_folded(text).split())
+        if not _REFUSING.isdisjoint(message):
             return None
         return self._patterns.kind(message) or self._patterns.kind(_without_trailing_marks(message))
 
