@@ -18,7 +18,7 @@ from nr_agent_core.domain.conversation import NewMessage
 from nr_agent_core.domain.errors import InvalidValueError, StoredFormError
 from nr_agent_core.domain.failures import FailureCode
 from nr_agent_core.domain.run import Run
-from nr_agent_core.domain.run_events import Claimed, RunCancelled, RunEvent, RunFailed, ToolFinished
+from nr_agent_core.domain.run_events import ApprovalDecided, Claimed, RunCancelled, RunEvent, RunFailed, ToolFinished
 from nr_agent_core.domain.run_status import RunReason, RunStatus
 from nr_agent_core.domain.tool_result import RecordWrite
 from nr_agent_core.ports.run_store import RunRow
@@ -40,7 +40,8 @@ class AppendColumns(NamedTuple):
     """
     An append as it is stored.
 
-    ``lease_for`` is None when the lease stays as it is. ``claims`` asks for a queued run whose
+    ``declined`` is None when no call was denied in it, else the tools of all denied calls of the
+    run. ``lease_for`` is None when the lease stays as it is. ``claims`` asks for a queued run whose
     time has come, or a running one whose lease has expired; ``settles`` forgets the content of
     the run's earlier events.
     """
@@ -50,6 +51,7 @@ class AppendColumns(NamedTuple):
     expected: int
     events: tuple[EventColumns, ...]
     writes: tuple[tuple[int, RecordWrite], ...]
+    declined: tuple[str, ...] | None
     expires_at: float | None
     lease_for: float | None
     claims: bool
@@ -134,11 +136,21 @@ def _append(change: AppendEvents) -> AppendColumns:
         expected=expected,
         events=tuple(_event_columns(number, event, settles) for number, event in enumerate(events, expected)),
         writes=tuple(_writes(events, expected)),
+        declined=_declined(change),
         expires_at=None if request is None else request.expires_at,
         lease_for=None if late_only else change.lease_for if run.status is RunStatus.RUNNING else 0.0,
         claims=any(type(event) is Claimed for event in events),
         settles=settles,
     )
+
+
+def _declined(change: AppendEvents) -> tuple[str, ...] | None:
+    """What later turns are told about a run that goes on without calls that a person denied (M4)."""
+    if not any(type(event) is ApprovalDecided and not event.approved for event in change.events):
+        return None
+    from nr_agent_core.domain.model_briefing import declined_tools
+
+    return declined_tools(change.run)
 
 
 def _let_go(run_id: str, event: RunCancelled | RunFailed) -> LetGoColumns:

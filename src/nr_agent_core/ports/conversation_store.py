@@ -32,7 +32,8 @@ class History:
     The newest messages of a conversation, oldest first, and what their runs did.
 
     ``writes`` holds, by run, the records it wrote; ``declined``, by run, the tools of calls that
-    needed approval and that a person denied (M4). ``complete`` says that no older message was left out.
+    needed approval and that a person denied (M4), of runs that left an answer here. ``complete``
+    says that no older message was left out.
     """
 
     messages: tuple[Message, ...] = ()

@@ -25,13 +25,13 @@ _V = TypeVar("_V")
 
 class StoredRun:
     """
-    A run's row and its events, each as number, kind, facts, content and time.
+    A run's row, its events, and the tools of its denied calls.
     """
 
-    __slots__ = ("events", "row")
+    __slots__ = ("declined", "events", "row")
 
-    def __init__(self, row: RunRow, events: "tuple[StoredForm, ...]" = ()) -> None:
-        self.row, self.events = row, events
+    def __init__(self, row: RunRow, events: "tuple[StoredForm, ...]" = (), declined: tuple[str, ...] = ()) -> None:
+        self.row, self.events, self.declined = row, events, declined
 
 
 class StoredConversation:
@@ -126,6 +126,8 @@ class Draft:
             error=run.error,
             outside=run.outside,
         )
+        if columns.declined is not None:
+            stored.declined = columns.declined
         if columns.settles:
             stored.events = tuple(attrs.evolve(event, content=None) for event in stored.events)
         stored.events += tuple(StoredForm(*event, at=self._now) for event in columns.events)
@@ -208,7 +210,7 @@ class Draft:
         return found
 
     def _copy_of(self, run_id: str, stored: StoredRun) -> StoredRun:
-        copy = self._runs[run_id] = StoredRun(stored.row, stored.events)
+        copy = self._runs[run_id] = StoredRun(stored.row, stored.events, stored.declined)
         return copy
 
     def _conversation(self, conversation: str) -> StoredConversation:

@@ -95,11 +95,15 @@ class MemoryStore:
                 break
             window.append(_message(position, *stored[position]))
         window.reverse()
-        writes = {}
+        writes: dict[str, tuple[RecordWrite, ...]] = {}
+        declined: dict[str, tuple[str, ...]] = {}
         for run_id in dict.fromkeys(message.run_id for message in window):
             if run_id is not None and (written := self._writes_of(run_id, conversation)):
                 writes[run_id] = written
-        return History(tuple(window), writes, complete=len(window) == len(stored))
+        for run_id in dict.fromkeys(message.run_id for message in window if message.role is MessageRole.ASSISTANT):
+            if run_id is not None and (tools := self._declined(run_id, conversation)):
+                declined[run_id] = tools
+        return History(tuple(window), writes, len(window) == len(stored), declined)
 
     def _messages(self, conversation: str) -> tuple[tuple[codec.MessageColumns, float], ...]:
         with self._lock:
@@ -163,6 +167,11 @@ class MemoryStore:
             ]
         kinds = {written.reference: written.kind for written in entries}
         return tuple(RecordWrite(reference, kind) for reference, kind in kinds.items())
+
+    def _declined(self, run_id: str, conversation: str) -> tuple[str, ...]:
+        with self._lock:
+            stored = self._state.runs.get(run_id)
+            return stored.declined if stored and stored.row.conversation == conversation else ()
 
     def _rows(self) -> Iterable[RunRow]:
         with self._lock:

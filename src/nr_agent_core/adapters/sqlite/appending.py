@@ -30,13 +30,13 @@ _ADD = f"""
 """
 _BEGIN = f"""
     INSERT INTO run(id, owner, conversation, status, sequence, message, created_at,
-                    lease_until, not_before, expires_at, reason, code, error, outside)
-    SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14
+                    lease_until, not_before, expires_at, reason, code, error, outside, declined)
+    SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15
     WHERE ?3 IS NULL OR NOT EXISTS (SELECT 1 FROM run WHERE conversation = ?3 AND status NOT IN {SETTLED})
 """
 _GO_ON = """
     UPDATE run SET status = ?, sequence = ?, lease_until = coalesce(?, lease_until), not_before = ?, expires_at = ?,
-                   reason = ?, code = ?, error = ?, outside = ?
+                   reason = ?, code = ?, error = ?, outside = ?, declined = coalesce(?, declined)
     WHERE id = ? AND sequence = ?
 """
 # The one place where a lease is read (R8).
@@ -130,6 +130,8 @@ def _state(columns: codec.AppendColumns, now: float) -> tuple[object, ...]:
         run.code and run.code.value,
         run.error and codec.escape_nul(run.error),
         run.outside,
+        # The names of tools hold no blanks.
+        columns.declined and " ".join(columns.declined),
     )
 
 

@@ -23,13 +23,18 @@ from nr_agent_core.domain.conversation import Message
 from nr_agent_core.domain.tool_result import RecordWrite
 from nr_agent_core.ports.conversation_store import History
 
+# What was denied in a run is known once its answer is stored, so it is read with that message alone.
+_DECLINED = """(SELECT declined FROM run
+    WHERE message.role = 'assistant' AND run.id = message.run AND run.conversation = message.conversation)"""
 # The mark tells of writes that were passed over because their run was not in the window.
 _FOLLOWING = f"""
-    SELECT {MESSAGE_COLUMNS},
+    SELECT {MESSAGE_COLUMNS}, {_DECLINED},
         EXISTS (SELECT 1 FROM tool_write WHERE tool_write.run = message.run AND tool_write.position <= ?)
     FROM message WHERE conversation = ? AND position >= ? ORDER BY position
 """
-_BEFORE = f"SELECT {MESSAGE_COLUMNS} FROM message WHERE conversation = ? AND position < ? ORDER BY position DESC"
+_BEFORE = f"""
+    SELECT {MESSAGE_COLUMNS}, {_DECLINED} FROM message WHERE conversation = ? AND position < ? ORDER BY position DESC
+"""
 _NEWEST_WRITE = "SELECT position FROM tool_write WHERE conversation = ? ORDER BY position DESC LIMIT 1"
 _NEW_WRITES = f"""
     SELECT position, run, {WRITE_COLUMNS} FROM tool_write WHERE conversation = ? AND position > ? ORDER BY position
@@ -51,13 +56,14 @@ class Window:
     ``older`` is the estimate of the message just before the window, None when there is none.
     """
 
-    __slots__ = ("_conversation", "_messages", "_runs", "_seen", "_writes", "older", "tokens")
+    __slots__ = ("_conversation", "_declined", "_messages", "_runs", "_seen", "_writes", "older", "tokens")
 
     def __init__(self, conversation: str) -> None:
         self._conversation = conversation
         self._messages: deque[Message] = deque()
         self._runs: dict[str, int] = {}
         self._writes: dict[str, tuple[RecordWrite, ...]] = {}
+        self._declined: dict[str, tuple[str, ...]] = {}
         self._seen = 0
         self.tokens = 0
         self.older: int | None = 0
@@ -78,7 +84,7 @@ class Window:
 
     def history(self) -> History:
         """What the window shows."""
-        return History(tuple(self._messages), self._writes.copy(), complete=self.older is None)
+        return History(tuple(self._messages), self._writes.copy(), self.older is None, self._declined.copy())
 
     def _follow(self, db: sqlite3.Connection) -> bool:
         last = self._messages[-1]
@@ -88,9 +94,9 @@ class Window:
         passed_over = set()
         for row in rows[1:]:
             message = read_message(row)
-            if row[7] and message.run_id not in self._runs:
+            if row[8] and message.run_id not in self._runs:
                 passed_over.add(message.run_id)
-            self._take(message)
+            self._take(message, row[7])
             self._messages.append(message)
         self._hear_of_writes(db)
         if passed_over:
@@ -121,7 +127,7 @@ class Window:
                 self.older = tokens
                 break
             message = read_message(row)
-            self._take(message)
+            self._take(message, row[7])
             self._messages.appendleft(message)
         if self._messages and self._messages[0].position < end:
             self._read_writes(db, self._messages[0].position, end)
@@ -139,11 +145,14 @@ class Window:
         if not self._runs[run_id]:
             del self._runs[run_id]
             self._writes.pop(run_id, None)
+            self._declined.pop(run_id, None)
 
-    def _take(self, message: Message) -> None:
+    def _take(self, message: Message, declined: str | None) -> None:
         self.tokens += message.tokens
         if message.run_id is not None:
             self._runs[message.run_id] = self._runs.get(message.run_id, 0) + 1
+            if declined:
+                self._declined[message.run_id] = tuple(declined.split())
 
 
 def _each(db: sqlite3.Connection, statement: str, conversation: str, end: int) -> Any:

@@ -51,7 +51,8 @@ _FIRST = (
         reason TEXT,
         code TEXT,
         error TEXT,
-        outside INTEGER NOT NULL
+        outside INTEGER NOT NULL,
+        declined TEXT
     ) STRICT
     """,
     "CREATE INDEX run_of_conversation ON run(conversation) WHERE conversation IS NOT NULL",

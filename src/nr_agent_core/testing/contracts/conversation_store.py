@@ -9,7 +9,7 @@ from nr_agent_core.domain.notices import Notice, NoticeCode
 from nr_agent_core.domain.tool_result import WriteKind
 from nr_agent_core.ports.conversation_store import ConversationRow, History
 from nr_agent_core.ports.unit_of_work import UnitOfWork
-from nr_agent_core.testing.contracts.run_script import RunScript, wrote
+from nr_agent_core.testing.contracts.run_script import TOOL, RunScript, wrote
 from nr_agent_core.testing.contracts.store_contract import StoreContract, opened, said
 from nr_agent_core.testing.manual_clock import ManualClock
 
@@ -163,6 +163,26 @@ class ConversationStoreContract(StoreContract):
         assert dict(everything.writes) == {"r0": (wrote(1), wrote("x", WriteKind.DELETED)), "r2": last}
         assert dict(newest.writes) == {"r2": last}
         assert dict(store.history("c1", budget=1000).writes) == dict(everything.writes)
+
+    def test_history_names_the_tools_of_denied_calls(self, store: UnitOfWork) -> None:
+        """Once their run left its answer, whoever read before and however little fits (M4)."""
+        opened(store, "c1", "c2")
+        denied, other = RunScript("r1", conversation="c1"), RunScript("r2", conversation="c1")
+        store.commit([said("c1", "Please.", run_id="r1"), denied.start(), denied.request()])
+        assert dict(store.history("c1", budget=100).declined) == {}
+        store.commit([denied.decide(approved=False)])
+        assert dict(store.history("c1", budget=100).declined) == {}
+        store.commit([denied.outcome(), denied.answer(), said("c1", "No.", role=MessageRole.ASSISTANT, run_id="r1")])
+        store.commit([other.start(), other.request()])
+        store.commit([other.decide(), other.intend(), other.outcome(), other.answer()])
+        store.commit([said("c1", "Yes.", role=MessageRole.ASSISTANT, run_id="r2")])
+        store.commit([said("c2", "Elsewhere.", role=MessageRole.ASSISTANT, run_id="r1")])
+
+        assert dict(store.history("c1", budget=100).declined) == {"r1": (TOOL,)}
+        assert dict(store.history("c1", budget=20).declined) == {"r1": (TOOL,)}
+        assert dict(store.history("c1", budget=10).declined) == {}
+        assert dict(store.history("c1", budget=100).declined) == {"r1": (TOOL,)}
+        assert dict(store.history("c2", budget=100).declined) == {}
 
     def test_history_sees_late_outcomes(self, store: UnitOfWork) -> None:
         """What a run wrote becomes known to later turns even when the run had ended (R7, M5)."""
