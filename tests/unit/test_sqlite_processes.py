@@ -115,6 +115,75 @@ tell(seen=texts(store))
 
 
 @forks
+def test_a_child_and_a_newcomer_see_each_other_after_the_parent_closed(fork: str, tmp_path: Path) -> None:
+    """A process that opens the file later neither starts the log anew under the child nor misses what it stores."""
+    answer = told(
+        fork
+        + """
+import subprocess
+newcomer = sys.argv[2]
+store = SqliteStore(path)
+store.commit([OpenConversation("c1", "anna")])
+ready, go = os.pipe(), os.pipe()
+pid = fork()
+if pid == 0:
+    for number in range(50):
+        say(store, f"child {number}")
+    os.write(ready[1], b"x"); os.read(go[0], 1)
+    for number in range(50, 100):
+        say(store, f"child {number}")
+    tell(child=len(texts(store)))
+    os._exit(0)
+os.read(ready[0], 1)
+store.close()
+subprocess.run([sys.executable, "-c", newcomer, path], check=True, timeout=60)
+os.write(go[1], b"x")
+wait_for(pid)
+tell(seen=len(texts(store)))
+""",
+        tmp_path / "chat.db",
+        PREAMBLE + "store = SqliteStore(path)\nfor number in range(50):\n    say(store, 'newcomer')\n",
+    )
+
+    assert answer == {"child": 150, "seen": 150}
+    assert rows(tmp_path / "chat.db", "PRAGMA integrity_check") == [("ok",)]
+
+
+@forks
+def test_a_child_holds_the_locks_that_it_relies_on(fork: str, tmp_path: Path) -> None:
+    """Others find the shared locks on the database and on its log held, although the parent is gone from the file."""
+    answer = told(
+        fork
+        + """
+import fcntl
+store = SqliteStore(path)
+store.commit([OpenConversation("c1", "anna")])
+ready, go = os.pipe(), os.pipe()
+pid = fork()
+if pid == 0:
+    say(store, "child")
+    os.write(ready[1], b"x"); os.read(go[0], 1)
+    os._exit(0)
+os.read(ready[0], 1)
+store.close()
+held = []
+for name, start, length in ((path, 0x40000002, 510), (path + "-shm", 128, 1)):
+    descriptor = os.open(name, os.O_RDWR)
+    try:
+        fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, length, start)
+    except BlockingIOError:
+        held.append(os.path.basename(name))
+os.write(go[1], b"x")
+wait_for(pid)
+tell(held=held)
+""",
+        tmp_path / "chat.db",
+    )
+
+    assert answer == {"held": ["chat.db", "chat.db-shm"]}
+
+
+@forks
 @pytest.mark.parametrize(
     "ending", ["sys.exit(0)", "os._exit(0)", "store.close(); sys.exit(0)", "del store; sys.exit(0)"]
 )
