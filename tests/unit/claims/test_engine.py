@@ -49,12 +49,19 @@ def test_the_engine_names_no_language(module):
     assert not {s for s in compared_strings(tree) if s in listed_words()} - KEYS
 
 
-def test_data_files_name_known_classes_only():
-    """A misspelt class in a data file would be silently dead."""
+SETTINGS = {
+    *("shape", "any_agent", "generic_plural", "participle_endings", "progressive", "present_endings", "adverb_endings"),
+    *("hyphen_prefixes", "abbreviations", "respelled", "split_verbs", "words", "phrases"),
+}
+
+
+def test_data_files_name_known_classes_and_settings_only():
+    """A misspelt class or setting in a data file would be silently dead."""
     from nr_agent_core.domain.claims.word_class import BY_NAME
 
     for code in CODES:
         table = read_toml(PACKAGE, f"{code}.toml")
+        assert set(table) <= SETTINGS
         assert set(table["words"]) <= set(BY_NAME)
         assert set(table["phrases"]) <= {*BY_NAME, "neutral"}
 

@@ -33,18 +33,20 @@ class Surroundings:
         What stands around *span*, in the words of *lexicon*; the dear parts when they are asked for.
         """
         line = span.line
-        return Context(span.question, line.listed, self._heading(line), lambda: self._block(span, lexicon))
+        return Context(
+            span.question, line.listed, self._heading(line), lambda bare: self._block(span, lexicon, bare=bare)
+        )
 
-    def _block(self, span: Span, lexicon: Lexicon) -> Outside:
+    def _block(self, span: Span, lexicon: Lexicon, *, bare: bool) -> Outside:
         cell = span.cell >= 0
         listed = span.line.listed or cell
         return Outside(
             lead=self._lead(span.line, lexicon)
             if listed and not self._heading(span.line)
             else self._line_lead(span, lexicon),
-            earlier=0 if cell else self._earlier(lexicon),
+            earlier=self._earlier(lexicon) if bare and not cell else 0,
             header=self._header(span, lexicon) if cell else 0,
-            asks=self._asking(),
+            asks=bare and self._asking(),
         )
 
     def _union(self, span: Span, lexicon: Lexicon) -> int:

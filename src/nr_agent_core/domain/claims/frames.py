@@ -45,7 +45,8 @@ class Context(NamedTuple):
     question: bool
     listed: bool
     heading: bool
-    outside: Callable[[], Outside]
+    outside: Callable[[bool], Outside]
+    """Asked with whether the use at hand is a bare one: more stands against those."""
 
 
 def outside_block(outside: Outside) -> int:

@@ -67,7 +67,7 @@ class Judge:
         self._sentence = self._before = 0
         self._carry = Carry()
         self._part = _Part(0)
-        self._outside: int | None = None
+        self._outside: dict[bool, int] = {}
 
     def found(self) -> Iterator[Found]:
         """
@@ -165,9 +165,10 @@ class Judge:
             return False
         if use.strength > PASSIVE:
             return True
-        if self._outside is None:
-            self._outside = frames.outside_block(self.context.outside())
-        return use.strength > self._outside
+        bare = use.strength == BARE
+        if bare not in self._outside:
+            self._outside[bare] = frames.outside_block(self.context.outside(bare))
+        return use.strength > self._outside[bare]
 
     def _looked_at(self, clause: Clause, index: int) -> bool:
         flags = self._flags

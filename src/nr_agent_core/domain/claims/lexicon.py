@@ -1,6 +1,22 @@
 """
 The words of one language: what each can be, compiled from its data file.
 
+A data file holds these settings, all but the first optional, and four tables:
+
+    shape               adjacent: the auxiliary stands directly before the form; frame: anywhere in the clause
+    any_agent           whatever follows a word of BY is an actor, not only a word of OTHER
+    generic_plural      ending of a bare plural: as the subject of "are done" it speaks of all such things
+    participle_endings  endings by which an unlisted participle is known
+    progressive         endings of a form that says what is going on
+    present_endings     endings of an unlisted verb in the present, beside a word of NOW
+    adverb_endings      endings of unlisted adverbs
+    hyphen_prefixes     beginnings of hyphenated forms: re-added
+    abbreviations       words whose full stop ends no sentence
+    [respelled]         letters and how they are written instead
+    [split_verbs]       verbs in the first person present, with their particles
+    [words]             words by class
+    [phrases]           phrases by class, parted by "|"; those under "neutral" lose the classes of their words
+
 A word is looked up once and yields all its classes as bits. Phrases are found from their first word and give their
 classes to all of their words. Spelling variants of the claiming forms are entered beforehand, so that a text is only
 ever looked up in sets, however many forms there are.
@@ -96,7 +112,6 @@ class Lexicon:
         self.progressive: tuple[str, ...] = tuple(table.get("progressive", "").split())
         self.present_endings: tuple[str, ...] = tuple(table.get("present_endings", "").split())
         self._adverb_endings: tuple[str, ...] = tuple(table.get("adverb_endings", "").split())
-        self.finite_endings: tuple[str, ...] = tuple(table.get("finite_endings", "").split())
         self.split_verbs: dict[str, frozenset[str]] = {
             verb: frozenset(particles.split()) for verb, particles in table.get("split_verbs", {}).items()
         }

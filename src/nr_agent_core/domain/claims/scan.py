@@ -15,6 +15,7 @@ from nr_agent_core.domain.claims.lexicon import ARROWS, MARKS, Lexicon
 SIGNS: Final = frozenset(MARKS + ARROWS)
 """Check marks and arrows: they claim in any language."""
 
+_SIGN: Final = re.compile(f"[{MARKS}{ARROWS}]")
 _WORD: Final = re.compile(r"[^\W\d_]+")
 
 
@@ -56,8 +57,8 @@ class Scanner:
                 for word in listed & words:
                     whole = before + word + after
                     places += (at + len(before) for at in _places_of(whole, text))
-        if not text.isascii() and any(sign in text for sign in SIGNS):
-            places += (at for at, char in enumerate(text) if char in SIGNS)
+        if not text.isascii():
+            places += (match.start() for match in _SIGN.finditer(text))
         places.sort()
         return places
 
