@@ -16,6 +16,9 @@ from nr_agent_core.ports.run_store import RunRow
 class ConversationRow:
     """
     A conversation as its store knows it. Positions are -1 while there is no such message.
+
+    ``unreadable_run`` names the last run when its row is damaged; ``last_run`` is None then. The
+    conversation can let go of it (C5).
     """
 
     id: str
@@ -24,6 +27,7 @@ class ConversationRow:
     last_run: RunRow | None
     last_position: int
     last_user_position: int
+    unreadable_run: str | None = None
 
 
 @attrs.frozen
@@ -53,9 +57,7 @@ class ConversationStore(Protocol):
         """
         The conversation with its last run, or None when there is none.
 
-        Raises:
-            RunUnreadableError: the row of its last run is damaged; the error names the run, which can
-                be let go of (C5).
+        A damaged row of that run costs the row, not the conversation (C5).
         """
         ...
 

@@ -2,6 +2,7 @@
 Conversations and their messages, read.
 """
 
+import logging
 import sqlite3
 from typing import Any
 
@@ -9,7 +10,7 @@ from nr_agent_core import codec
 from nr_agent_core.adapters.sqlite.reading import MESSAGE_COLUMNS, bounded, read_message, rows_of
 from nr_agent_core.adapters.sqlite.runs import RUN_COLUMNS
 from nr_agent_core.domain.conversation import Message
-from nr_agent_core.domain.errors import RunUnreadableError, StoredFormError
+from nr_agent_core.domain.errors import StoredFormError
 from nr_agent_core.ports.conversation_store import ConversationRow
 from nr_agent_core.ports.run_store import RunRow
 
@@ -26,6 +27,8 @@ _PAGE = f"""
     SELECT {MESSAGE_COLUMNS} FROM message WHERE conversation = ? AND position < ? ORDER BY position DESC LIMIT ?
 """
 
+_logger = logging.getLogger(__name__)
+
 
 def conversation_row(db: sqlite3.Connection, conversation: str) -> ConversationRow | None:
     """The conversation with its last run, or None when there is none."""
@@ -33,22 +36,24 @@ def conversation_row(db: sqlite3.Connection, conversation: str) -> ConversationR
     if not found:
         return None
     owner, created_at, last, last_user, *run = found[0]
+    last_run = None if run[0] is None else _last_run(run)
     return ConversationRow(
         conversation,
         owner,
         created_at,
-        None if run[0] is None else _last_run(run),
+        last_run,
         -1 if last is None else last,
         -1 if last_user is None else last_user,
+        run[0] if last_run is None else None,
     )
 
 
-def _last_run(columns: list[Any]) -> RunRow:
+def _last_run(columns: list[Any]) -> RunRow | None:
     try:
         return codec.read_run_row(columns)
     except StoredFormError as error:
-        # Named, so that the conversation can let go of it (C5).
-        raise RunUnreadableError(columns[0], error.why) from error
+        _logger.warning("the last run of a conversation cannot be read: %s", error)
+        return None
 
 
 def messages(db: sqlite3.Connection, conversation: str, before: int | None, limit: int) -> tuple[Message, ...]:
