@@ -6,6 +6,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Mapping
 
+from nr_agent_core.domain.conversation import Message, NewMessage
 from nr_agent_core.domain.errors import IllegalMoveError, RunUnreadableError, StoredFormError
 from nr_agent_core.domain.gate import Gate
 from nr_agent_core.domain.model_briefing import (
@@ -47,6 +48,7 @@ class Briefings:
         tokens: int,
         reader: Reader | None,
         text: str | None,
+        arriving: tuple[NewMessage, ...] = (),
     ) -> Briefing:
         """
         The briefing of one segment.
@@ -59,6 +61,7 @@ class Briefings:
             tokens: the budget of a question (R11).
             reader: the owner as the sender of this message, if it is known.
             text: the user's message, where it is not stored yet.
+            arriving: messages that are stored with the opening, before the user's (C6).
         """
         prompt = system_prompt(
             configuration.prompt,
@@ -70,16 +73,17 @@ class Briefings:
         if run.conversation is None or self._store is None:
             return Briefing(prompt, (), text or run.text or "", tokens=tokens, tools=offered)
         history = self._store.history(run.conversation, budget=tokens)
+        messages = (*history.messages, *_arriving(arriving, run, self._store.now()))
         return Briefing(
             prompt,
-            history.messages,
+            messages,
             self._text(run, history) if text is None else text,
             tokens=tokens,
             position=run.message,
             tools=offered,
             writes=history.writes,
             declined=history.declined,
-            outcomes=self._outcomes(history),
+            outcomes=self._outcomes(messages),
             cache=self._cache(run.conversation),
         )
 
@@ -94,11 +98,11 @@ class Briefings:
         found = self._store.messages(run.conversation, before=run.message + 1, limit=1)
         return found[-1].text if found else ""
 
-    def _outcomes(self, history: History) -> Mapping[str, tuple[KnownOutcome, ...]]:
+    def _outcomes(self, messages: tuple[Message, ...]) -> Mapping[str, tuple[KnownOutcome, ...]]:
         """What became of calls of unknown outcome, from the streams as they are now (R7)."""
         assert self._store is not None
         known: dict[str, tuple[KnownOutcome, ...]] = {}
-        for run_id in runs_of_unknown_outcome(history.messages):
+        for run_id in runs_of_unknown_outcome(messages):
             try:
                 run = fold(run_id, (stored.event for stored in self._store.events(run_id)))
             except (RunUnreadableError, StoredFormError, IllegalMoveError):
@@ -113,3 +117,12 @@ class Briefings:
             if len(self._caches) > CACHED_CONVERSATIONS:
                 self._caches.popitem(last=False)
         return cache
+
+
+def _arriving(messages: tuple[NewMessage, ...], run: Run, now: float) -> tuple[Message, ...]:
+    """*messages* as they will stand before the run's own one."""
+    first = (run.message or 0) - len(messages)
+    return tuple(
+        Message(position, new.role, new.text, new.run_id, now, new.tokens, new.notices)
+        for position, new in enumerate(messages, first)
+    )

@@ -6,6 +6,7 @@ import logging
 
 from nr_agent_core.domain.bounding import well_formed
 from nr_agent_core.domain.context_window import budget
+from nr_agent_core.domain.conversation import MessageRole, NewMessage
 from nr_agent_core.domain.errors import (
     AccessDeniedError,
     IllegalMoveError,
@@ -203,6 +204,7 @@ class Segments:
             tokens=budget(model.context_window, model.output_limit),
             reader=reader if reader is not None and reader.id == owner else None,
             text=text,
+            arriving=_answers_in(opening_changes),
         )
         with wiring.late.driving(run.id) as late:
             setting = Setting(
@@ -315,3 +317,9 @@ def not_configured(configuration: Configuration | None, *, outside: bool = False
     """
     what = "no configuration is in force for this owner" if configuration is None else "the configuration has no model"
     return RunFailed(RunReason.NOT_CONFIGURED, FailureCode.CHAT_NOT_CONFIGURED, what, outside)
+
+
+def _answers_in(changes: tuple[Change, ...]) -> tuple[NewMessage, ...]:
+    """The messages that a superseded run leaves in these changes."""
+    added = (message for change in changes if isinstance(change, AddMessages) for message in change.messages)
+    return tuple(message for message in added if message.role is MessageRole.ASSISTANT)
