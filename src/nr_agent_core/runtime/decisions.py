@@ -3,7 +3,13 @@ Decisions: judged against what is so now, then one guarded append, then the stor
 """
 
 from nr_agent_core.domain.approvals import Decider, Decision, Refusal, decider_refusal, state_refusal
-from nr_agent_core.domain.errors import DecisionRefusedError, LostRaceError, ToolMissingError
+from nr_agent_core.domain.errors import (
+    DecisionRefusedError,
+    LostRaceError,
+    RunUnreadableError,
+    StoredFormError,
+    ToolMissingError,
+)
 from nr_agent_core.domain.look import recorded_arguments
 from nr_agent_core.domain.notices import ReplyCode
 from nr_agent_core.domain.reader import Reader
@@ -11,6 +17,7 @@ from nr_agent_core.domain.run import Run
 from nr_agent_core.domain.run_events import ApprovalDecided, DecisionPlace
 from nr_agent_core.ports.access_policy import Action, Subject
 from nr_agent_core.ports.configuration_resolver import Configuration
+from nr_agent_core.ports.run_store import RunRow
 from nr_agent_core.runtime.segments import Segments
 from nr_agent_core.steps import SegmentEnd
 
@@ -35,8 +42,8 @@ class Decisions:
             NotFoundError: no such run, or not this actor's to see.
             RunUnreadableError, StoredFormError: the stream cannot be read; nothing was appended.
         """
-        run = self._segments.load(run_id)
-        run = self._segments.settle_expired(run)
+        row = self._row(run_id, by)
+        run = self._segments.settle_expired(self._load(row, digest))
         configuration = self._judge(run, choice, digest, by)
         request = run.request
         assert request is not None
@@ -47,6 +54,25 @@ class Decisions:
         except LostRaceError:
             return self._after_lost_race(run_id, digest, token)
 
+    def _row(self, run_id: object, by: Reader) -> RunRow:
+        """The row of a run that *by* may know of: whether it can be read is nobody else's to learn (E5)."""
+        row = self._segments.store.run_row(run_id) if isinstance(run_id, str) else None
+        if row is None:
+            raise self._segments.not_found(run_id)
+        subject, access = self._segments.subject_of(row), self._wiring.access
+        if not any(access.may(by.id, action, subject) for action in (Action.DECIDE, Action.SEE)):
+            raise self._segments.not_found(run_id)
+        return row
+
+    def _load(self, row: RunRow, digest: object) -> Run:
+        """The run; of one that ended and cannot be read its row says what is so (C5)."""
+        try:
+            return self._segments.load(row.id)
+        except (RunUnreadableError, StoredFormError):
+            if row.status.settled:
+                self._refuse(row.id, state_refusal(Run(row.id, row.status, reason=row.reason), digest))
+            raise
+
     def _judge(self, run: Run, choice: Decision, digest: object, by: Reader) -> Configuration:
         access = self._wiring.access
         subject = Subject(run.owner, run.conversation, run.id)
@@ -55,8 +81,8 @@ class Decisions:
             may_decide=access.may(by.id, Action.DECIDE, subject),
             administrator=access.is_administrator(by.id),
         )
-        if not decider.may_decide and not access.may(by.id, Action.SEE, subject):
-            raise self._segments.not_found(run.id)
+        if run.request is not None and not decider.may_decide:
+            raise DecisionRefusedError(run.id, ReplyCode.MAY_NOT_DECIDE, f"{by.id!r} may not decide on it")
         self._refuse(run.id, state_refusal(run, digest))
         configuration = self._wiring.resolver.resolve(run.conversation, run.owner)
         four_eyes = configuration is not None and configuration.four_eyes
