@@ -219,3 +219,32 @@ def codes(message: Message) -> list[str]:
 def told(world: World, request: int = -1) -> Sequence[tuple[str, str]]:
     """Role and text of each message that the model was told in a request."""
     return [(message.role, message.text) for message in world.model.requests[request].messages]
+
+
+class Between:
+    """
+    A store in whose gaps something else happens: once before the next commit, or after a read of a row.
+    """
+
+    def __init__(self, store: UnitOfWork) -> None:
+        self._store = store
+        self.before_commit: list[Any] = []
+        self.after_row: list[Any] = []
+        self.commits: list[Sequence[Any]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    def commit(self, changes: Sequence[Any]) -> None:
+        """Commit, after whatever was to happen before it."""
+        if self.before_commit:
+            self.before_commit.pop(0)()
+        self._store.commit(changes)
+        self.commits.append(tuple(changes))
+
+    def conversation_row(self, conversation: str) -> Any:
+        """The row as it was before whatever was to happen behind the reader's back."""
+        row = self._store.conversation_row(conversation)
+        if self.after_row:
+            self.after_row.pop(0)()
+        return row

@@ -132,6 +132,8 @@ class Chat:
             return self._replies.sent(SendOutcome.REFUSED, row.id, None, ReplyCode.STALE_DECISION, by)
         # A digest alone is held against the conversation's last run.
         run_id, digest = (card.run_id, card.digest) if isinstance(card, Card) else (last.id, card)
+        if run_id != last.id and not self._sending.holds(row.id, run_id):
+            return self._replies.sent(SendOutcome.REFUSED, row.id, last, ReplyCode.STALE_DECISION, by)
         try:
             end = self.runtime.decisions.decide(run_id, choice, digest=digest, by=by, where=DecisionPlace.CHAT)
         except DecisionRefusedError as refused:

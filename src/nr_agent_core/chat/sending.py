@@ -73,7 +73,7 @@ class Sending:
         row = self.row(conversation, reader, Action.SEND)
         last = row.last_run
         if last is None:
-            return _Standing(row, Standing.NONE)
+            return _Standing(row, Standing.NONE if row.unreadable_run is None else Standing.UNANSWERABLE)
         if last.status.settled:
             return _Standing(row, _standing_of(row, last))
         try:
@@ -83,7 +83,11 @@ class Sending:
         row = self.row(conversation, reader, Action.SEND)
         if row.last_run is None or row.last_run.id != last.id:
             return _Standing(row, Standing.RUNNING)
-        return _Standing(row, _standing_of(row, row.last_run), run)
+        standing = _standing_of(row, row.last_run)
+        if standing is Standing.WAITING and run is None:
+            # It was at work at the first look and paused since: look again.
+            return self.standing(conversation, reader)
+        return _Standing(row, standing, run)
 
     def row(self, conversation: str, reader: Reader, *actions: Action) -> ConversationRow:
         """
@@ -101,6 +105,11 @@ class Sending:
                 raise NotFoundError("conversation", conversation)
             raise AccessDeniedError(reader.id, actions[0].value, str(subject))
         return row
+
+    def holds(self, conversation: str, run_id: object) -> bool:
+        """Whether this run is one of *conversation*."""
+        row = self._segments.store.run_row(run_id) if isinstance(run_id, str) else None
+        return row is not None and row.conversation == conversation
 
     def retry(self, conversation: str, reader: Reader) -> Sent:
         """See :meth:`Chat.retry`."""
@@ -159,7 +168,8 @@ class Sending:
             case Route.SUPERSEDE:
                 return self._supersede(text, reader, at)
             case Route.LET_GO:
-                let_go: tuple[Change, ...] = (LetGo(last.id),) if last else ()
+                run_id = row.unreadable_run if last is None else last.id
+                let_go: tuple[Change, ...] = () if run_id is None else (LetGo(run_id),)
                 return self._turn(text, reader, row.id, let_go, position=None)
             case Route.ORDINARY:
                 return self._turn(text, reader, row.id, (), position=None, expected=row.last_position + 1)
