@@ -117,7 +117,10 @@ class StoresAgree(RuleBasedStateMachine):
         self, conversation: str, text: str, role: MessageRole, tokens: int, position: int | None, notices: Any, of: int
     ) -> None:
         """A message, of any run or none, often at a position that is taken."""
-        run_id = self.scripts[-1 - of].run.id if of < len(self.scripts) else None
+        script = self.scripts[-1 - of] if of < len(self.scripts) else None
+        # An answer is stored with the end of its run: while one is unsettled, only its user's words stand.
+        told = script is not None and (role is MessageRole.USER or script.run.settled)
+        run_id = script.run.id if script and told else None
         self.commit(
             said(conversation, text, role=role, run_id=run_id, tokens=tokens, position=position, notices=notices)
         )
