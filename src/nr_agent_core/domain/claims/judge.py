@@ -181,8 +181,6 @@ class Judge:
         """
         Whether a negator of the clause, before the form or right behind it, takes the use back.
         """
-        if use.negated:
-            return True
         if not self._lexicon.adjacent:
             return False
         if clause.negator < index and not (
