@@ -21,6 +21,7 @@ from nr_agent_core.testing.scripted_model import ScriptedModel, call
 
 ANNA = Reader("anna")
 SPAWN = multiprocessing.get_context("spawn")
+STARTED: list[Any] = []
 PATIENCE = float(os.environ.get("NR_PATIENCE", "60"))
 
 
@@ -186,4 +187,13 @@ def start(target: Any, *arguments: Any) -> Any:
     """A new process that runs *target*."""
     process = SPAWN.Process(target=target, args=arguments, daemon=True)
     process.start()
+    STARTED.append(process)
     return process
+
+
+def end_all() -> None:
+    """Kill what a failed test left behind: a stopped process hears nothing else."""
+    while STARTED:
+        process = STARTED.pop()
+        process.kill()
+        process.join(PATIENCE)
