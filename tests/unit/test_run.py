@@ -61,9 +61,9 @@ def done(number: int, call: RecordedCall, outcome: Outcome = Outcome.TEXT) -> To
     return ToolFinished(number, call.index, call.tool, call.effect, True, outcome, 4)
 
 
-def decided(approved: bool, token: str | None = "s1") -> ApprovalDecided:
+def decided(approved: bool, segment: str | None = "s1") -> ApprovalDecided:
     """A decision on the waiting round."""
-    return ApprovalDecided(approved, "boss", DecisionPlace.CHAT, "digest", token)
+    return ApprovalDecided(approved, "boss", DecisionPlace.CHAT, "digest", segment)
 
 
 def effect_of(events: Sequence[RunEvent]) -> Effect | None:

@@ -98,7 +98,13 @@ def test_every_cell_moves_as_written_or_refuses(status: RunStatus | None, event_
     assert attrs.asdict(run, recurse=False) == before
 
 
-@pytest.mark.parametrize(("status", "event"), [(None, attrs.evolve(START, segment=None)), (RunStatus.WAITING_FOR_APPROVAL, attrs.evolve(APPROVAL, segment=None))])  # fmt: skip
+@pytest.mark.parametrize(
+    ("status", "event"),
+    [
+        (None, attrs.evolve(START, segment=None)),
+        (RunStatus.WAITING_FOR_APPROVAL, attrs.evolve(APPROVAL, segment=None)),
+    ],
+)
 def test_an_opening_without_a_token_queues(status: RunStatus | None, event: RunEvent) -> None:
     """(R6) Started and approval hand the run over when they carry no segment token."""
     assert fold("r", STREAMS[status]).after(event).status is RunStatus.QUEUED
