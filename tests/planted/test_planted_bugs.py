@@ -153,7 +153,6 @@ def test_a_planted_bug_is_noticed(tmp_path: Path, bug: Bug) -> None:
 
     assert done.returncode == 1, f"nobody noticed: {bug.name}\n{done.stdout[-2000:]}"
     assert " failed" in done.stdout
-    assert "Error" in done.stdout
 
 
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name.replace(" ", "-"))
