@@ -13,7 +13,7 @@ from nr_agent_core.domain.run import Run
 from nr_agent_core.domain.run_events import Started
 from nr_agent_core.ports.unit_of_work import AddMessages, AppendEvents
 from nr_agent_core.testing.crashing import WorkerDied
-from tests.chat.world import ANNA, CREATE, DORA, ELSEWHERE, LEASE, World, digest_of
+from tests.chat.world import ANNA, DORA, ELSEWHERE, LEASE, World, digest_of
 
 Made = tuple[Chat, str]
 Maker = Callable[[World], Made]
@@ -241,5 +241,3 @@ class _Nothing:
 
 
 _nothing = _Nothing()
-
-__all__ = ["CREATE", "Made", "Maker"]

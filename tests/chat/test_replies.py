@@ -9,7 +9,7 @@ import pytest
 from nr_agent_core import DecisionRefusedError, Reader, ReplyCode, RoleAccess, SendOutcome, Sent
 from nr_agent_core.domain.texts import reply_sentence
 from tests.chat import standings as made
-from tests.chat.world import ACCESS, ANNA, CREATE, DORA, ELSEWHERE, World, digest_of
+from tests.chat.world import DORA, ELSEWHERE, World, digest_of
 
 Reached = Callable[[World, Reader], Sent]
 GO_ON, OTHER = "weiter", "Lege noch eine Seite an."
@@ -218,6 +218,3 @@ def test_who_may_neither_see_nor_decide_learns_nothing(world: World) -> None:
             texts.append((type(refused.value), str(refused.value).replace(str(run_id), "ID")))
 
     assert len(set(texts)) == 1
-
-
-__all__ = ["ACCESS", "CREATE"]

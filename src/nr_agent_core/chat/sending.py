@@ -2,6 +2,7 @@
 What becomes of a message: routed by where the run stands, never by what it says alone (C1-C7).
 """
 
+import logging
 from typing import assert_never
 
 import attrs
@@ -23,12 +24,15 @@ from nr_agent_core.domain.reader import Reader
 from nr_agent_core.domain.run import Run
 from nr_agent_core.domain.run_events import RunCancelled
 from nr_agent_core.domain.run_status import RunReason, RunStatus
+from nr_agent_core.domain.sanitiser import sanitised_chain
 from nr_agent_core.domain.verdict import finished_outside_notice
 from nr_agent_core.ports.access_policy import Action, Subject
 from nr_agent_core.ports.conversation_store import ConversationRow
 from nr_agent_core.ports.run_store import RunRow
 from nr_agent_core.ports.unit_of_work import AddMessages, Change, LetGo, OpenConversation
 from nr_agent_core.runtime import Runtime
+
+_log = logging.getLogger("nr_agent_core")
 
 _TRIES = 3
 
@@ -136,16 +140,19 @@ class Sending:
         """The last run, taken over or expired where that is due; None while somebody drives it."""
         now = self._wiring.now()
         if last.status is RunStatus.RUNNING:
-            if last.lease_until > now:
-                return None
-            return self._recovered(last.id)
+            return None if last.lease_until > now else self._recovered(last)
         if last.status is RunStatus.WAITING_FOR_APPROVAL:
             return self._segments.settle_expired(self._segments.load(last.id))
         return None
 
-    def _recovered(self, run_id: str) -> Run | None:
+    def _recovered(self, last: RunRow) -> Run | None:
         try:
-            end = self._runtime.recovery.recover(run_id)
+            self._wiring.configuration(last.conversation, last.owner)
+        except Exception as error:  # noqa: BLE001 - whatever a host's resolver raises: the run is left where it is
+            _log.error("run %s was not recovered: %s", last.id, sanitised_chain(error))
+            return None
+        try:
+            end = self._runtime.recovery.recover(last.id)
         except LostRaceError:
             return None
         return end if isinstance(end, Run) else end.run
@@ -177,7 +184,7 @@ class Sending:
                 assert_never(way)
 
     def _unconfigured(self, row: ConversationRow) -> bool:
-        configuration = self._wiring.resolver.resolve(row.id, row.owner)
+        configuration = self._wiring.configuration_if_any(row.id, row.owner)
         return configuration is None or configuration.model is None
 
     def _first(self, text: str, reader: Reader) -> Sent:

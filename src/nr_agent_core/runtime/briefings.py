@@ -20,7 +20,6 @@ from nr_agent_core.domain.model_briefing import (
 from nr_agent_core.domain.model_dialogue import OfferedTool
 from nr_agent_core.domain.reader import Reader
 from nr_agent_core.domain.run import Run, fold
-from nr_agent_core.domain.unavailable_tools import UnavailableTool, prompt_section
 from nr_agent_core.ports.configuration_resolver import Configuration
 from nr_agent_core.ports.conversation_store import History
 from nr_agent_core.ports.unit_of_work import UnitOfWork
@@ -43,7 +42,7 @@ class Briefings:
         run: Run,
         configuration: Configuration,
         gate: Gate,
-        withheld: tuple[UnavailableTool, ...],
+        withheld: str,
         *,
         tokens: int,
         reader: Reader | None,
@@ -57,7 +56,7 @@ class Briefings:
             run: the run, its opening included.
             configuration: what is in force.
             gate: decides which tools are offered.
-            withheld: the withheld tools that the model hears of.
+            withheld: the section on withheld tools (G4).
             tokens: the budget of a question (R11).
             reader: the owner as the sender of this message, if it is known.
             text: the user's message, where it is not stored yet.
@@ -65,7 +64,7 @@ class Briefings:
         """
         prompt = system_prompt(
             configuration.prompt,
-            prompt_section(withheld),
+            withheld,
             reader.context if reader else "",
             reader.instructions if reader else (run.instructions or ""),
         )

@@ -58,5 +58,5 @@ class Cards:
     def _second_eye_sees(self, run: Run, reader: Reader) -> bool:
         if reader.id != run.owner:
             return True
-        configuration = self._wiring.resolver.resolve(run.conversation, run.owner)
+        configuration = self._wiring.configuration_if_any(run.conversation, run.owner)
         return configuration is None or not configuration.four_eyes

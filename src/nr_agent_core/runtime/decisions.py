@@ -84,7 +84,7 @@ class Decisions:
         if run.request is not None and not decider.may_decide:
             raise DecisionRefusedError(run.id, ReplyCode.MAY_NOT_DECIDE, f"{by.id!r} may not decide on it")
         self._refuse(run.id, state_refusal(run, digest))
-        configuration = self._wiring.resolver.resolve(run.conversation, run.owner)
+        configuration = self._wiring.configuration_if_any(run.conversation, run.owner)
         four_eyes = configuration is not None and configuration.four_eyes
         self._refuse(
             run.id, decider_refusal(run, choice, decider, four_eyes=four_eyes, admin_tools=self._wiring.admin_tools)

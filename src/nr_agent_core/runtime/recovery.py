@@ -47,7 +47,7 @@ class Recovery:
         claimed = Claimed(self._wiring.ids.segment_token(), why, outside)
         if run.attempts >= MOST_ATTEMPTS and why is ClaimReason.RECOVERY:
             return self._give_up(run, claimed)
-        configuration = self._wiring.resolver.resolve(run.conversation, run.owner)
+        configuration = self._wiring.configuration(run.conversation, run.owner)
         if configuration is None or configuration.model is None:
             return self._segments.settle(run, (claimed, not_configured(configuration, outside=outside)))
         on_worker = run.status is RunStatus.QUEUED
@@ -73,7 +73,7 @@ class Recovery:
         except LostRaceError:
             return attrs.evolve(report, left=(*report.left, row.id))
         except (RunUnreadableError, StoredFormError) as error:
-            _log.error("run %s cannot be recovered: %s", row.id, error)
+            _log.error("run %s cannot be recovered: %s", row.id, sanitised_chain(error))
             self._segments.end_unreadable(row)
             return attrs.evolve(report, failed=(*report.failed, row.id))
         except Exception as error:  # noqa: BLE001 - one broken run must not keep the others waiting

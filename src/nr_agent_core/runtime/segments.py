@@ -24,7 +24,7 @@ from nr_agent_core.domain.run import Run, fold
 from nr_agent_core.domain.run_events import RunCancelled, RunEvent, RunFailed, Started
 from nr_agent_core.domain.run_status import RunReason, RunStatus
 from nr_agent_core.domain.sanitiser import failure_text, sanitised_chain
-from nr_agent_core.domain.unavailable_tools import UnavailableTool
+from nr_agent_core.domain.unavailable_tools import prompt_section
 from nr_agent_core.domain.verdict import ended_notices, verdict
 from nr_agent_core.driver import Performer, drive
 from nr_agent_core.ports.access_policy import Action, Subject
@@ -149,7 +149,7 @@ class Segments:
         """
         run, configuration, failed = Run(run_id), None, None
         try:
-            configuration = self.wiring.resolver.resolve(conversation, reader.id)
+            configuration = self.wiring.configuration(conversation, reader.id)
         except Exception as error:  # noqa: BLE001 - the turn fails, the chat works on (G0)
             _log.error("no configuration could be resolved: %s", sanitised_chain(error))
             failed = RunFailed(RunReason.INTERNAL, FailureCode.INTERNAL, failure_text(error))
@@ -287,16 +287,16 @@ class Segments:
 
     # -- what a segment works with ------------------------------------------------------------
 
-    def _withheld(self, owner: str, gate: Gate, administrator: bool) -> tuple[UnavailableTool, ...]:
+    def _withheld(self, owner: str, gate: Gate, administrator: bool) -> str:
         """G3: a missing resolver, or one that fails, lists nothing; the chat works on."""
         resolver = self.wiring.unavailable_tools
         if resolver is None:
-            return ()
+            return ""
         try:
-            return tuple(resolver.unavailable(owner, gate, owner_is_administrator=administrator))
+            return prompt_section(resolver.unavailable(owner, gate, owner_is_administrator=administrator))
         except Exception as error:  # noqa: BLE001 - it lists nothing then (G3)
             _log.error("the withheld tools could not be resolved: %s", sanitised_chain(error))
-            return ()
+            return ""
 
     def _verdict(self, text: str, run: Run) -> tuple[Notice, ...]:
         # Only a conversation has a chat that a decision can be taken outside of.

@@ -14,6 +14,7 @@ from nr_agent_core.defaults.silent_bus import SilentBus
 from nr_agent_core.defaults.tool_executor import ThreadToolExecutor
 from nr_agent_core.domain.claims import ClaimDetector
 from nr_agent_core.domain.errors import InvalidValueError
+from nr_agent_core.domain.sanitiser import sanitised_chain
 from nr_agent_core.domain.tools import DeclaresTool, Tool, ToolRegistry
 from nr_agent_core.domain.trust_zones import TrustZones
 from nr_agent_core.domain.unavailable_tools import GateUnavailableTools
@@ -131,6 +132,28 @@ class Wiring:
         waits = any(tool.effect.writes or tool.approval is True for tool in self.registry.values())
         if waits and getattr(self.access, "nobody_decides", False):
             _log.warning("nobody may decide on approvals: name administrators or deciders, or owner_decides=True")
+
+    def configuration(self, conversation: str | None, owner: str) -> Configuration | None:
+        """
+        What is in force (G0); None when nothing is, also without a model.
+
+        Raises:
+            InvalidValueError: the resolver returned something else. What it raises itself rises.
+        """
+        found: object = self.resolver.resolve(conversation, owner)
+        if found is not None and not isinstance(found, Configuration):
+            raise InvalidValueError("what the configuration resolver returned", found, "a Configuration or None")
+        if found is not None:
+            _check("model of a configuration", found.model, "complete", optional=True)
+        return found
+
+    def configuration_if_any(self, conversation: str | None, owner: str) -> Configuration | None:
+        """The same for a run that waits: a resolver that fails has none, is logged, and the run waits on (G0)."""
+        try:
+            return self.configuration(conversation, owner)
+        except Exception as error:  # noqa: BLE001 - whatever a host's resolver raises
+            _log.error("no configuration could be resolved: %s", sanitised_chain(error))
+            return None
 
     @property
     def admin_tools(self) -> frozenset[str]:
