@@ -32,7 +32,7 @@ def parse_arguments(raw: str) -> dict[str, Any]:
     if not raw.strip():
         return {}
     try:
-        value = json.loads(raw, object_pairs_hook=_once, parse_constant=_refuse_constant)
+        value = _decode(raw)
     except _RefusedError as error:
         raise InvalidValueError("the arguments of a call", raw, f"{_OBJECT}; {error}") from None
     except RecursionError:
@@ -72,6 +72,10 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refuse_constant(name: str) -> None:
     raise _RefusedError(f"{name} is no JSON number")
+
+
+# A decoder that is made once: json.loads would make one per call.
+_decode = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_refuse_constant).decode
 
 
 def _accepted(value: object, depth: int) -> Any:

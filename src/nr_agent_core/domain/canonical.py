@@ -13,6 +13,8 @@ from typing import Any
 
 from nr_agent_core.domain.errors import InvalidValueError
 
+# An encoder that is made once: json.dumps would make one per call.
+_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
 _ALLOWED = "a JSON value: text, finite numbers, booleans, null, lists, and objects with text as keys"
 
 
@@ -29,7 +31,7 @@ def canonical_json(value: object) -> str:
     """
     try:
         _check(value)
-        text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+        text = _encode(value)
         text.encode("utf-8")
     except RecursionError:
         raise InvalidValueError(

@@ -131,12 +131,19 @@ class Gate:
         self._observes = rules.enforcement == OBSERVE
         self.zone = self.zones.zone(rules.trust_zone)
         self.ceiling = self.zones.ceiling(self.zone)
+        self._decided: dict[str, GateDecision] = {}
 
     def decide(self, name: str) -> GateDecision:
         """The decision on the tool *name*, registered or not."""
-        tool = self.registry.get(name)
-        if tool is None:
-            return self._decision(name, None, DenialReason.NOT_REGISTERED)
+        decision = self._decided.get(name)
+        if decision is None:
+            tool = self.registry.get(name)
+            if tool is None:
+                return self._decision(name, None, DenialReason.NOT_REGISTERED)
+            decision = self._decided[name] = self._decide(tool)
+        return decision
+
+    def _decide(self, tool: Tool) -> GateDecision:
         reason = self._reason_before_zone(tool)
         observed = False
         if reason is None and not self._zone_allows(tool):
@@ -144,7 +151,7 @@ class Gate:
             reason = None if observed else DenialReason.TRUST_ZONE
         if reason is None and not self.stored and (tool.effect.writes or needs_approval(tool, self.unattended)):
             reason = DenialReason.NOT_STORED
-        return self._decision(name, tool.data_class, reason, observed=observed)
+        return self._decision(tool.name, tool.data_class, reason, observed=observed)
 
     def offered(self) -> tuple[Tool, ...]:
         """The tools this run may be offered, in registry order."""

@@ -84,7 +84,8 @@ def recorded_arguments(run: Run, at: Round, call: RecordedCall) -> dict[str, Any
     try:
         arguments = parse_arguments(raw[call.index])
     except InvalidValueError as error:
-        raise StoredFormError(subject, str(error)) from error
+        # Without what was found: a stored text is in no error.
+        raise StoredFormError(subject, f"they are not {error.allowed}") from None
     if call_digest(call.tool, arguments) != call.digest:
         raise StoredFormError(subject, "they are not those that were recorded")
     return arguments
@@ -107,10 +108,12 @@ def _record(index: int, call: ModelCall, gate: Gate, declined: frozenset[str], *
     # Looked up whole: what is cut for the record must not become another tool's name.
     tool = gate.registry.get(call.name)
     name = call.name if tool is not None else well_formed(call.name)[:_LONGEST_NAME]
+    arguments: dict[str, Any] | None = None
     try:
-        digest, invalid = call_digest(name, parse_arguments(call.arguments)), False
+        parsed = parse_arguments(call.arguments)
+        digest, arguments = call_digest(name, parsed), parsed
     except InvalidValueError:
-        digest, invalid = call_digest(name, {"invalid": well_formed(call.arguments)}), True
+        digest = call_digest(name, {"invalid": well_formed(call.arguments)})
     if tool is None:
         why = NotExecuted.CLOSING_ROUND if closing else NotExecuted.NOT_REGISTERED
         return RecordedCall(index, name, ToolEffect.NON_IDEMPOTENT_WRITE, digest, refusal=why)
@@ -121,7 +124,7 @@ def _record(index: int, call: ModelCall, gate: Gate, declined: frozenset[str], *
         refusal = NotExecuted.CLOSING_ROUND
     elif decision.reason is not None:
         refusal = NotExecuted(decision.reason.value)
-    elif invalid or argument_violation(call, gate) is not None:
+    elif arguments is None or tool.violation(arguments) is not None:
         refusal = NotExecuted.INVALID_ARGUMENTS
     elif needs_approval and digest in declined:
         refusal = NotExecuted.DECLINED_BEFORE

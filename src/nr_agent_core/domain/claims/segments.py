@@ -94,10 +94,11 @@ class Segments:
         spans: list[Span] = []
         start = line.body
         for stop in _STOP.finditer(text, line.body, line.end):
-            if text[stop.start()] == "." and len(stop[0]) == 1 and self._goes_on(stop.start(), line.end):
+            at, end = stop.span()
+            if end - at == 1 and text[at] == "." and self._goes_on(at, line.end):
                 continue
-            spans.append(Span(start, stop.end(), "?" in stop[0], line, -1))
-            start = stop.end()
+            spans.append(Span(start, end, "?" in stop[0], line, -1))
+            start = end
         if start < line.end or not spans:
             spans.append(Span(start, line.end, False, line, -1))
         return spans
@@ -116,10 +117,14 @@ class Segments:
         """
         Whether the full stop at *stop* closes an abbreviation or an ordinal number instead of a sentence.
         """
-        start = stop
-        while start > 0 and stop - start <= _LONGEST_ABBREVIATION and self.text[start - 1].isalnum():
-            start -= 1
-        word = self.text[start:stop]
+        head = self.text[max(0, stop - _LONGEST_ABBREVIATION - 1) : stop]
+        word = head.rpartition(" ")[2]
+        if not word.isalnum():
+            # Something else than a blank stands before the word.
+            start = len(head)
+            while start > 0 and head[start - 1].isalnum():
+                start -= 1
+            word = head[start:]
         if word.isdigit() and len(word) <= 2:
             return stop + 2 < end and self.text[stop + 2].isalpha()
         return (len(word) == 1 and word.isalpha()) or word in self._abbreviations
