@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from nr_agent_core.adapters.sqlite import NetworkFileSystemWarning, SqliteStore, file_system, schema
+from nr_agent_core.adapters.sqlite import NetworkFileSystemWarning, SqliteStore, connections, file_system, schema
 from nr_agent_core.adapters.sqlite.error_mapping import in_own_words
 from nr_agent_core.adapters.sqlite.file_system import network_file_system
 from nr_agent_core.domain.errors import (
@@ -260,6 +260,38 @@ def test_threads_wait_for_each_other_and_are_told(store: SqliteStore) -> None:
         store.commit([said("c1", "Hello.")])
 
     store.commit([said("c1", "Hello.")])
+
+
+def test_stamps_are_of_the_commit_and_not_of_the_wait_before_it(path: Path) -> None:
+    """Who had to wait gets leases and stamps as of now (R8)."""
+    clock = ManualClock()
+    store = SqliteStore(path, clock=clock)
+    opened(store, "c1")
+    waiting = threading.Event()
+
+    class Announcing:
+        def acquire(self, timeout: float) -> bool:
+            waiting.set()
+            return real.acquire(timeout=timeout)
+
+        def release(self) -> None:
+            real.release()
+
+    real = store._connections.writer
+    key = (os.getpid(), store._connections.file)
+    connections._writers[key] = Announcing()  # type: ignore[assignment]
+    try:
+        with real:
+            thread = threading.Thread(target=lambda: (store.commit([said("c1", "Late.")]), store.close()))
+            thread.start()
+            assert waiting.wait(30)
+            clock.advance(100)
+        thread.join(30)
+    finally:
+        connections._writers[key] = real
+
+    assert store.messages("c1")[0].at == clock.now()
+    store.close()
 
 
 def test_two_stores_of_a_process_queue_for_one_file(path: Path, tmp_path: Path) -> None:

@@ -124,15 +124,28 @@ def require_ours(db: sqlite3.Connection, name: str) -> int:
         NewerFormError: a newer release wrote it.
         StoredFormError: it is the database of another application.
     """
-    (mark,), (version,) = (db.execute(f"PRAGMA {each}").fetchone() for each in ("application_id", "user_version"))
-    empty = db.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,)
+    if db.in_transaction:
+        mark, version, empty = _marks(db)
+    else:
+        # One look: somebody may be making the tables just now.
+        db.execute("BEGIN")
+        try:
+            mark, version, empty = _marks(db)
+        finally:
+            if db.in_transaction:
+                db.execute("ROLLBACK")
     if empty and mark in (0, APPLICATION_ID):
         return 0
     if mark != APPLICATION_ID:
         raise StoredFormError(f"file {name!r}", "it is the database of another application; nothing was changed in it")
     if version > len(STEPS):
         raise NewerFormError(f"schema of {name!r}", version, len(STEPS))
-    return int(version)
+    return version
+
+
+def _marks(db: sqlite3.Connection) -> tuple[int, int, bool]:
+    (mark,), (version,) = (db.execute(f"PRAGMA {each}").fetchone() for each in ("application_id", "user_version"))
+    return mark, version, db.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,)
 
 
 def bring_up_to_date(db: sqlite3.Connection, name: str) -> None:
