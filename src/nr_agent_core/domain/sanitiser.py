@@ -175,6 +175,13 @@ def _v6_kept(match: re.Match[str]) -> str:
     return match[0] if is_time else "[address]"
 
 
+def _unescaped(match: re.Match[str]) -> str:
+    return chr(int(match[1], 16)) if match[1] else _ENTITIES.get(match[2], "'" if match[2][-1] in "79" else '"')
+
+
+_ENTITIES = {"amp": "&", "apos": "'", "lt": "<", "gt": ">"}
+
+
 def _port_kept(match: re.Match[str]) -> str:
     return match[0] if match[0].partition(":")[0].lower() in _COUNTED else "[address]"
 
@@ -242,17 +249,18 @@ def _piece_ends() -> re.Pattern[str]:
 # What the rules themselves put there is no value again.
 _DONE = r"""(?!\[(?:secret|address|path|sql|withheld)\](?:[\s,;:&)}\]"'\\]|\Z))"""
 # A value: quoted (to the closing quote, or to the end without one), bracketed, or up to a blank.
-_VALUE = (
-    rf"""{_DONE}(?:\\*"(?:[^"\\]|\\[^"])*+\\*"?|\\*'(?:[^'\\]|\\[^'])*+\\*'?"""
-    r"""|[\[({][^\])}]*+[\])}]?\S*+|\S++)"""
-)
+_QUOTED_VALUE = r"""\\*"(?:[^"\\]|\\[^"])*+\\*"?|\\*'(?:[^'\\]|\\[^'])*+\\*'?"""
+_VALUE = rf"""{_DONE}(?:{_QUOTED_VALUE}|[\[({{][^\])}}]*+[\])}}]?\S*+|\S++)"""
 _SEPARATOR = r"""[\\"'`\])]*+\s*+(?:::=|:=|=>|->|=|:|%3[AaDd])[=:>]*+\s*+"""
 # The start of a word; in a text that shows another one, an escaped line break stands directly before it.
 _WORD = r"(?:\b|(?<=\\[nrt]))"
 _START = r"(?:(?<![A-Za-z0-9])|(?<=%[0-9A-Fa-f]{2})|(?<=\\[nrt]))"
 
-# The start of a name before a separator that is no type of an exception.
-_NAME = rf"(?i)(?<![\w.\-])(?=[\w.\-]++{_SEPARATOR})(?![\w.\-]*(?:error|exception|warning|failure|group)\b)"
+# The start of a name before a separator that is neither a type of an exception nor what a rule put there.
+_NAME = (
+    rf"(?i)(?<![\w.\-])(?=[\w.\-]++{_SEPARATOR})(?!(?:secret|address)\])"
+    r"(?![\w.\-]*(?:error|exception|warning|failure|group)\b)"
+)
 
 # Names whose value is a secret, an account or a place.
 _KEY_NAMES = (
@@ -260,7 +268,7 @@ _KEY_NAMES = (
     r"|session|bearer|dsn|connection_?string|private|account|konto"
 )
 _PLACE_NAMES = r"host|server|endpoint|base_?ur[li]|addr|proxy|database|dbname|data_?source|user|login|owner|mail"
-_EXACT_NAMES = r"pass|sig|sas|uid|pid|ip|ur[li]|port|db|id|role|peer|node|netloc|pin|otp|code_verifier"
+_EXACT_NAMES = r"(?<=data )source|pass|sig|sas|uid|pid|ip|ur[li]|port|db|id|role|peer|node|netloc|pin|otp|code_verifier"
 
 # Words that may follow "token", "host" and the like without being the thing itself.
 _HARMLESS = (
@@ -275,7 +283,8 @@ _PLAIN_END = rf"(?!{_HARMLESS})"
 _HAS_DIGIT_OR_MARK = r"""(?!\d+\b)(?=["'`]|[\w.@/+=*-]*?[\d@/+=*]|[A-Za-z]++[._-]\w|[a-z]+[A-Z])"""
 
 _SQL = (
-    rf"\[SQL\b|\[parameters:|{_WORD}(?:LINE \d+:|(?:SELECT|INSERT|UPDATE|DELETE|WHERE)\b)"
+    rf"\[SQL\b|\[parameters:|{_WORD}(?:LINE \d+:|(?:SELECT|INSERT|UPDATE|DELETE|WHERE)\b"
+    r"|Failing row contains|Duplicate entry|(?:EXEC|EXECUTE|PRAGMA)\s++\w|CALL\s++[\w.]++\s*+\(|GRANT\s++[A-Z])"
     rf"|{_WORD}(?i:select\s++(?:\*|distinct\b|top\b|all\b|[\w.\"`\[\]]{{1,80}}\s*+(?:,|\(|from\b|as\b))"
     r"|(?:insert\s++(?:or\s++\w++\s++|ignore\s++)?into|replace\s++into|merge\s++into|delete\s++from|truncate\s++table"
     r"|update\s++(?:only\s++)?[\w.\"'`\[\]]{1,80}\s++(?:as\s++\w++\s++)?set"
@@ -296,12 +305,13 @@ _DOMAIN_ENDS = (
 )
 
 _ANNOUNCING = (
-    rf"{_WORD}((?:api|access|secret|private|licen[cs]e|signing)[ _-]?key|(?:api-?)?schlüssel|secret|token"
-    r"|password|passwort|kennwort|passwd|pwd|passphrase|passcode|credentials?|bearer|basic|digest|apikey)\b"
+    rf"{_WORD}((?:\w{{0,40}}_)?(?:(?:api|access|secret|private|licen[cs]e|signing)[ _-]?key|\w{{0,20}}schlüssel|secret"
+    r"|\w{0,20}?(?:token|passwor[td]|kennwort)|passwd|pwd|passphrase|passcode|credentials?|bearer|basic|digest|apikey"
+    r"|cookie|session[ _-]?id|signature))\b"
 )
 _STORED_IN = (
     rf"{_WORD}((?:user|username|account|login|role|database|schema|catalog|table|relation|column|constraint|index"
-    r"|bucket)s?\s+)"
+    r"|bucket|benutzer|datenbank|tabelle|spalte)s?\s+)"
 )
 _KEY_OF = rf"{_WORD}(key|secret|token|password|passwort)\b((?:\s+\w{{1,20}}){{1,4}}\s*[:=]\s*)"
 _DRIVE = (
@@ -309,7 +319,7 @@ _DRIVE = (
     r"[^\s\"'<>|]*+(?: [^\s\"'<>|\\/]{1,40}[\\/][^\s\"'<>|]*+)*+"
 )
 _ROOTED = (
-    r"(?:(?<![\w/.\])}>~])|(?<=\\[nrt]))(?:~[\w.\-]{0,40}|\.{1,2})?/(?=[\w.~%@\-*{$<])"
+    r"(?:(?<![\w/.\])}>~])|(?<=\\[nrt]))(?:~[\w.\-]{0,40}|\.{1,2})?/{1,2}(?=[\w.~%@\-*{$<])"
     r"[^\s\"'<>|]*+(?: [^\s\"'<>|/]{1,40}/[^\s\"'<>|]*+)*+"
 )
 _MACHINES = (
@@ -317,6 +327,8 @@ _MACHINES = (
     r"|getaddrinfo|enotfound|econnrefused|tcp|(?:connect|connected|connecting|connection)\s+(?:to|with|from)"
     r"|rechner|dienst)(?:\s+(?:is|at|on|named|name|for|to))?[\s:=(]+)"
 )
+# What can only be followed by the name of a machine that was not found.
+_NAMELESS = rf"{_WORD}((?:enotfound|eai_again|nslookup|dial tcp:? lookup|name resolution|service not known)[\s:=]+)"
 _SCHEME = r"(?i)(?:(?<![a-z0-9+.\-])[a-z0-9+.\-]++)?(?::(?:\\*/){2}|%3a%2f%2f)"
 HEADERS = r"((?:proxy-)?authorization|(?:set-)?cookie|x-[a-z0-9\-]{0,40}(?:key|token|auth|secret)|api-key)"
 _QUOTED = r"(?:'[^'\n]{0,80}'|\"[^\"\n]{0,80}\"|`[^`\n]{0,80}`)"
@@ -326,6 +338,8 @@ _RULES: tuple[tuple[str, "str | Callable[[re.Match[str]], str]"], ...] = (
     # What no log line should carry, and what could hide a shape from the rules below.
     ("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]", ""),
     ("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]", "\ufffd"),
+    # Quotes and signs as JSON and HTML escape them.
+    (r"(?<!\\)\\++u00(2[267]|3[acdeACDE])|&(quot|amp|apos|lt|gt|#0?3[49]|#x2[27]);", _unescaped),
     (r"(?s)-----BEGIN (?:[A-Z0-9 ]{0,60})-----.*?(?:-----END [A-Z0-9 ]{0,60}-----|\Z)", "[secret]"),
     # Addresses with a scheme, whole: they may hold a password, a host, a path and a query.
     (rf"{_SCHEME}[^\s\"'<>]*+(?:[\"'][^\s\"'<>]{{0,64}}@[^\s\"'<>]*+)?", "[address]"),
@@ -333,6 +347,13 @@ _RULES: tuple[tuple[str, "str | Callable[[re.Match[str]], str]"], ...] = (
     (rf"(?s)(?:{_SQL}).*", "[sql]"),
     # Headers, to the end of the line or quote.
     (rf"(?i){HEADERS}({_SEPARATOR}){_DONE}(?:\\*\"[^\"\n]*+\"?|\\*'[^'\n]*+'?|[^\"'\n]++)", r"\1\2[secret]"),
+    # ("name", "value") and <name>value</name>.
+    (
+        rf"(?i)([\"'](?=[\w.\-]*?(?:{_KEY_NAMES}))[\w.\-]++\\*[\"']\s*+,\s*+b?){_DONE}(?:{_QUOTED_VALUE})",
+        r"\1[secret]",
+    ),
+    (rf"(?i)(<(?=[\w.:\-]*?(?:{_KEY_NAMES}|{_PLACE_NAMES}))[^<>]++>)(?:<!\[CDATA\[)?[^<>]++(?=>?</)", r"\1[secret]"),
+    (r"(?<![\w\-])(-u|--user)([\"']?,?\s+[\"']?)[^\s:\"']+:[^\s\"']++", r"\1\2[secret]"),
     # name=value, name: value, "name": "value", name -> value; a number of tokens is no token.
     (
         rf"{_NAME}(?![\w.\-]*?tokens[\"']?[:=\s]+\d+\b)(?=[\w.\-]*?(?:{_KEY_NAMES}))([\w.\-]++{_SEPARATOR}){_VALUE}",
@@ -344,7 +365,7 @@ _RULES: tuple[tuple[str, "str | Callable[[re.Match[str]], str]"], ...] = (
     ),
     # "password is x", "API key x", "key of the shop: x".
     (
-        rf"(?i){_ANNOUNCING}([\"']?(?:\s+(?:is|was|ist|war|lautet|of|value))*+\s+){_PLAIN_END}{_VALUE}",
+        rf"(?i){_ANNOUNCING}([\"']?(?:\s+(?:is|was|ist|war|lautet|of|value))*+(?:\s*+:)?+\s+){_PLAIN_END}{_VALUE}",
         r"\1\2[secret]",
     ),
     (rf"(?i){_KEY_OF}{_PLAIN_END}(?-i:{_HAS_DIGIT_OR_MARK}){_VALUE}", r"\1\2[secret]"),
@@ -354,13 +375,16 @@ _RULES: tuple[tuple[str, "str | Callable[[re.Match[str]], str]"], ...] = (
     (r"(?<![\w.+\-%:/~!$*#&])[\w.+\-%:/~!$*#&]*+@[\w.\-:\[\]]++", "[address]"),
     (rf"(?i){_STORED_IN}{_PLAIN_END}(?-i:{_HAS_DIGIT_OR_MARK}){_VALUE}", r"\1[address]"),
     # Addresses without a scheme.
-    (rf"(?:(?<![\w:])|(?<=\\[nrt]))\[?{_V6}(?:\]:\d+|\](?!\w))?", _v6_kept),
+    (rf"(?:(?<![\w:.])|(?<=\\[nrt]))\[?{_V6}(?:\]:\d+|\](?!\w))?", _v6_kept),
     (r"(?<!\d)(?:\d{1,3}\.){3,}\d++(?:[:/]\d+)?", "[address]"),
     (rf"(?i){_WORD}(host(?:s|name)?(?:\s+(?:is|at|on|named|name))?[\s:=]+){_PLAIN_END}{_VALUE}", r"\1[address]"),
     (rf"(?i){_MACHINES}{_PLAIN_END}(?-i:{_HAS_DIGIT_OR_MARK}){_VALUE}", r"\1[address]"),
+    (rf"(?i){_NAMELESS}{_PLAIN_END}{_VALUE}", r"\1[address]"),
+    (rf"(?i){_WORD}(connection to )\S++(?= timed out)", r"\1[address]"),
+    (r"(?<=\()([\"'])[^\"'\n]{1,255}\1, ?\d{2,5}(?=[,)])", "[address]"),
     (r"(?<![\w.\-])[A-Za-z_][\w.\-]*+:\d{2,5}(?!\d)", _port_kept),
     (r"(?i)\blocalhost\b", "[address]"),
-    (rf"(?<![\w.\-])(?:[\w\-]+\.)+{_DOMAIN_ENDS}(?![\w\-])", "[address]"),
+    (rf"(?<![\w.\-/])(?:[\w\-]+\.)+{_DOMAIN_ENDS}(?![\w\-])", "[address]"),
     # Paths: quoted ones whole, then those with a root (blanks inside only before a further part), then relative ones.
     (r"([\"'`])(?:~?/|\.{1,2}/|[A-Za-z]:[\\/]|\\\\)[^\"'`\n]*+", r"\1[path]"),
     (_DRIVE, "[path]"),

@@ -1,0 +1,63 @@
+"""
+How secrets and places get into the text of an exception, in the words of many programs. ``{}`` is the secret.
+"""
+
+# Things that name a secret by what stands around it.
+SECRETS = (
+    "404 for https://llm.example/v1/models/m:ask?key={}",
+    "GET /key/info?key={} failed",
+    'Underlying: {{"authorization":"Bearer {}"}}',
+    "Underlying: {{'Authorization': 'Token {}'}}",
+    "headers [(b'x-api-key', b'{}'), (b'accept', b'*/*')]",
+    'headers [["api-key", "{}"], ["accept", "x"]]',
+    "<soap:Password Type='text'>{}</soap:Password>",
+    "<apiKey><![CDATA[{}]]></apiKey>",
+    "\\u0022api_key\\u0022:\\u0022{}\\u0022",
+    "&quot;client_secret&quot;: &quot;{}&quot;",
+    "&#39;password&#39;: &#39;{}&#39;",
+    "the password is: {}",
+    "Das Passwort lautet: {}",
+    "Kennwort „{}“ ist falsch",
+    "Zugriffstoken {} ist abgelaufen",
+    "Zugangsschlüssel {} unbekannt",
+    "client_secret {} was refused",
+    "csrf_token '{}' does not match",
+    "OPENAI_API_KEY {} is not set up",
+    "signature {} does not match",
+    "cookie sid={} was dropped",
+    "Command '['curl', '-u', 'shop:{}', 'x']' returned non-zero exit status 22.",
+    "Command '['dump', '--password', '{}']' returned non-zero exit status 1.",
+    "mysql+pymysql://app:{}@db/crm",
+    "Server=tcp:x;User Id=sa;Password={};Encrypt=yes",
+    "host=db1 user=postgres password={} dbname=crm",
+    "redis://:{}@cache/0",
+    "API key {} is invalid",
+    "room token {} misses its server",
+)
+
+# Things that name a place, an account or a row.
+PLACES = (
+    "Cannot connect to host {}:7860 (/srv/app/up/a.wav, 0x7f00)",
+    "failed to connect to host={} user=postgres",
+    "dial tcp 10.9.8.7:7860: lookup of {}.internal: connection refused",
+    "dial tcp: lookup {} on 10.0.0.2:53: no such host",
+    "getaddrinfo ENOTFOUND {}",
+    "[Errno -3] Temporary failure in name resolution: {}",
+    "[Errno 111] Connection refused: ('{}', 5432)",
+    "Connection to {} timed out. (connect timeout=5)",
+    "HTTPConnectionPool(host='{}', port=80): Max retries exceeded with url: /v1",
+    "Data Source={}\\inst;Initial Catalog=crm",
+    "[Errno 2] No such file or directory: '/etc/{}/settings.yml'",
+    "can't open file //{}/share/x",
+    "app/{}.py is missing",
+    "{}/settings.py is missing",
+    "C:\\Sites\\{}\\web.config is locked",
+    "no such column c [SQL: SELECT {} FROM t]",
+    "EXEC {} 'a'",
+    "PRAGMA table_info({})",
+    "GRANT ALL ON {} TO x",
+    "DETAIL:  Failing row contains (1, {}, null).",
+    "Duplicate entry '{}' for key 'users.mail'",
+    "Access denied for user '{}'@'10.0.0.3' (using password: YES)",
+    "Benutzer '{}' hat keine Rechte",
+)
