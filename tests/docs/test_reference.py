@@ -50,7 +50,7 @@ def test_every_table_stands_in_one_page() -> None:
     """What the code knows is told, once."""
     shown = Counter(name for page in PAGES for name in names_in(page.read_text(encoding="utf-8")))
 
-    assert shown == Counter(BLOCKS)
+    assert shown == Counter(list(BLOCKS))
 
 
 def test_every_exported_name_is_in_the_reference() -> None:
