@@ -62,9 +62,7 @@ def test_every_exported_name_is_in_the_reference() -> None:
         for row in cells("\n\n" + body)
         if row[0].startswith("`")
     }
-    exported = {
-        name for module in public_modules() for name in exported_names(reference.importlib.import_module(module))
-    }
+    exported = {name for module in public_modules() for name in exported_names(importlib.import_module(module))}
 
     assert listed == exported
 

@@ -191,7 +191,7 @@ class Chat:
 
     def close(self, *, wait: float = 0.0) -> int:
         """
-        See :meth:`Runtime.close`.
+        Try for *wait* seconds to store late outcomes, then let go of the store; see :meth:`Runtime.close`.
         """
         return self.runtime.close(wait=wait)
 

@@ -30,6 +30,7 @@ class Configuration:
         prompt: the host's own part of the system prompt.
         four_eyes: whether an owner's own approval of an own run is refused (A3).
         approval_expiry: seconds a card may wait; None means for ever (A4).
+        privacy: reserved; this release keeps facts only once a run has settled, whatever it says (E4).
         max_rounds: rounds with tools of one run, 1 to 20 (R4).
     """
 
