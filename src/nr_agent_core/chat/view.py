@@ -6,7 +6,7 @@ from nr_agent_core.chat.replies import Replies
 from nr_agent_core.chat.results import ConversationView, ErrorView, MessageView, NoticeView
 from nr_agent_core.domain.approvals import Card
 from nr_agent_core.domain.conversation import Message, conversation_status
-from nr_agent_core.domain.errors import InvalidValueError, NotFoundError, RunUnreadableError, StoredFormError
+from nr_agent_core.domain.errors import NotFoundError, RunUnreadableError, StoredFormError
 from nr_agent_core.domain.failures import FailureCode, link_target
 from nr_agent_core.domain.notices import Notice, NoticeCode
 from nr_agent_core.domain.reader import Reader
@@ -15,6 +15,7 @@ from nr_agent_core.domain.texts import failure_sentence
 from nr_agent_core.ports.conversation_store import ConversationRow
 from nr_agent_core.ports.run_store import RunRow
 from nr_agent_core.runtime import Runtime
+from nr_agent_core.runtime.limits import whole_number
 from nr_agent_core.runtime.outcomes import as_known_now
 
 
@@ -29,8 +30,8 @@ class Views:
 
     def view(self, row: ConversationRow, reader: Reader, *, before: int | None, limit: int) -> ConversationView:
         """See :meth:`Chat.view`."""
-        if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
-            raise InvalidValueError("the limit of a view", limit, "a number of messages from 1")
+        limit = whole_number("the limit of a view", limit, least=1)
+        before = None if before is None else whole_number("the position before which a view ends", before, least=0)
         card, last = self._card(row.last_run, reader), row.last_run
         if last is not None and not last.status.settled:
             # Looking may have ended it: its approval had expired.

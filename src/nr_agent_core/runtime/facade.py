@@ -5,24 +5,33 @@ For a chat window use :class:`~nr_agent_core.chat.Chat` on top of it: a decision
 *here* counts as taken outside the conversation's chat (E2, C4).
 """
 
+import itertools
+import logging
+from collections.abc import Iterator
 from typing import Unpack
 
 import attrs
 
 from nr_agent_core.domain.approvals import Decision
 from nr_agent_core.domain.approvals import decision as decision_of
-from nr_agent_core.domain.errors import InvalidValueError
+from nr_agent_core.domain.errors import RunUnreadableError, StoredFormError
 from nr_agent_core.domain.provenance import StoredWrite
 from nr_agent_core.domain.reader import Reader
 from nr_agent_core.domain.run_events import DecisionPlace
+from nr_agent_core.domain.sanitiser import sanitised_chain
 from nr_agent_core.ports.access_policy import Action
-from nr_agent_core.ports.run_store import StoredEvent
+from nr_agent_core.ports.run_store import RunRow, StoredEvent
 from nr_agent_core.runtime.cards import Cards
 from nr_agent_core.runtime.decisions import Decisions
+from nr_agent_core.runtime.limits import whole_number
 from nr_agent_core.runtime.recovery import Recovery
 from nr_agent_core.runtime.results import InboxItem, RunResult, UpkeepReport, run_result
 from nr_agent_core.runtime.segments import Segments
 from nr_agent_core.runtime.wiring import Parts, Wiring, checked_parts
+
+_log = logging.getLogger("nr_agent_core")
+
+_AT_ONCE = 50
 
 
 class Runtime:
@@ -118,23 +127,46 @@ class Runtime:
             NotFoundError: no such run, or not *actor*'s to see. Never an empty stream (E5).
             RunUnreadableError, StoredFormError: the stream cannot be read.
         """
+        after = whole_number("the number after which events are read", after, least=-1)
         self.segments.load_for(run_id, _reader(actor).id, Action.SEE)
         return self.segments.store.events(run_id, after=after)
 
     def inbox(self, actor: Reader | str, *, limit: int = 50) -> tuple[InboxItem, ...]:
         """
         What waits for a decision that *actor* may take, oldest first, with the previews *actor* may read (A5).
+
+        A run that cannot be read is left out and logged; upkeep and its conversation look after it.
+
+        Args:
+            actor: who decides.
+            limit: the most items.
         """
-        reader, found = _reader(actor), []
-        for row in self.segments.store.waiting_runs(limit=limit):
-            subject = self.segments.subject_of(row)
-            if not self.wiring.access.may(reader.id, Action.DECIDE, subject):
-                continue
+        reader, limit = _reader(actor), whole_number("the limit of an inbox", limit, least=1)
+        rows = self._decidable(reader, at_once=max(limit, _AT_ONCE))
+        items = (item for row in rows if (item := self._inbox_item(row, reader)) is not None)
+        return tuple(itertools.islice(items, limit))
+
+    def _decidable(self, reader: Reader, *, at_once: int) -> Iterator[RunRow]:
+        """What waits for *reader*. Rights are the host's, so the store cannot filter by them."""
+        seen = set[str]()
+        while True:
+            rows = [row for row in self.segments.store.waiting_runs(limit=at_once) if row.id not in seen]
+            if not rows:
+                return
+            for row in rows:
+                seen.add(row.id)
+                if self.wiring.access.may(reader.id, Action.DECIDE, self.segments.subject_of(row)):
+                    yield row
+            at_once *= 2
+
+    def _inbox_item(self, row: RunRow, reader: Reader) -> InboxItem | None:
+        try:
             run = self.segments.settle_expired(self.segments.load(row.id))
-            card = self.cards.card(run, reader)
-            if card is not None:
-                found.append(InboxItem(row.id, row.conversation, row.owner, card))
-        return tuple(found)
+        except (RunUnreadableError, StoredFormError) as error:
+            _log.error("a waiting run is left out of an inbox: %s", sanitised_chain(error))
+            return None
+        card = self.cards.card(run, reader)
+        return None if card is None else InboxItem(row.id, row.conversation, row.owner, card)
 
     def recover(self, run_id: str) -> RunResult:
         """
@@ -150,7 +182,7 @@ class Runtime:
         """
         Recover what is due, expire what has expired, and fail what cannot be recovered (O2).
         """
-        return self.recovery.upkeep(limit=limit)
+        return self.recovery.upkeep(limit=whole_number("the limit of an upkeep", limit, least=1))
 
     def writes(self, *, after: int = 0, limit: int = 1000) -> tuple[StoredWrite, ...]:
         """
@@ -158,6 +190,8 @@ class Runtime:
 
         A call of the host, for no reader. Drop repeats on (correlation id, reference, kind) (W3).
         """
+        after = whole_number("the position after which writes are read", after, least=0)
+        limit = whole_number("the limit of a page of writes", limit, least=1)
         return self.segments.store.writes(after=after, limit=limit)
 
     def close(self, *, wait: float = 0.0) -> int:
