@@ -12,10 +12,11 @@ from typing import Any
 from nr_agent_core.domain.claims.claim import Claim
 from nr_agent_core.domain.claims.context import Surroundings
 from nr_agent_core.domain.claims.judge import Judge
-from nr_agent_core.domain.claims.lexicon import TOKEN, Lexicon
+from nr_agent_core.domain.claims.lexicon import Lexicon
 from nr_agent_core.domain.claims.normalise import Reading
 from nr_agent_core.domain.claims.scan import SIGNS, Scanner
 from nr_agent_core.domain.claims.segments import Segments, Span
+from nr_agent_core.domain.claims.tokens import TOKEN, is_name
 
 
 class AssertedRule:
@@ -81,7 +82,8 @@ class AssertedRule:
         The languages whose claiming words stand in the sentence, unless another's function words rule them out.
         """
         words = set(tokens)
-        words.update(part for token in tokens if "-" in token for part in token.split("-"))
+        words.update(part for token in tokens if "-" in token and not is_name(token) for part in token.split("-"))
+        words.update(token.partition(":")[2] for token in tokens if ":" in token)
         hit = [lexicon for lexicon in self._lexicons if not lexicon.noticed.isdisjoint(words)]
         if not hit:
             return list(self._lexicons[:1]) if not SIGNS.isdisjoint(words) else []

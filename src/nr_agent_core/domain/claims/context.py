@@ -7,8 +7,9 @@ Looked up when a sentence is judged, and remembered per line and per answer.
 
 from nr_agent_core.domain.claims import word_class as wc
 from nr_agent_core.domain.claims.frames import Context, Outside
-from nr_agent_core.domain.claims.lexicon import TOKEN, Lexicon
+from nr_agent_core.domain.claims.lexicon import Lexicon
 from nr_agent_core.domain.claims.segments import Line, Segments, Span
+from nr_agent_core.domain.claims.tokens import TOKEN
 
 _STEPS = 30
 _TAIL = 400
@@ -107,7 +108,7 @@ class Surroundings:
         return union
 
     def _heading(self, line: Line) -> bool:
-        return self._segments.text.startswith("#", line.start)
+        return line.listed and self._segments.text.startswith("#", line.start)
 
     def _header(self, span: Span, lexicon: Lexicon) -> int:
         """

@@ -122,6 +122,15 @@ def being_block(lexicon: Lexicon, tokens: list[str], flags: list[int], clause: C
     )
 
 
+def fixed_block(flags: list[int], clause: Clause, index: int, use: Use) -> bool:
+    """
+    Whether the form at *index* tells of what no answer changes: "this tool is withheld", "has been switched off".
+    """
+    if not clause.union & wc.FIXED or use.strength > (PASSIVE if flags[index] & wc.STATIVE else BEING):
+        return False
+    return any(bits & wc.FIXED for bits in flags[clause.start : min(index, clause.start + _REACH)])
+
+
 def _relative(lexicon: Lexicon, flags: list[int], clause: Clause, before: int) -> bool:
     """
     Whether *clause* only says of which thing another one speaks: "that was deleted".
@@ -140,13 +149,15 @@ def _counted(flags: list[int], clause: Clause) -> bool:
     Whether a bare number is the subject: "four are closed", "96 of them are", "reserved are 30".
     """
     at = clause.start
-    while at < clause.end and flags[at] & wc.QUANTITY:
+    while at < clause.end and flags[at] & wc.QUANTITY and not flags[at] & wc.QUOTED:
         at += 1
     verb = wc.BE | wc.WAS
     if at > clause.start and at < clause.end and flags[at] & (verb | wc.PREPOSITION):
         return True
     near = range(clause.start, min(clause.end, clause.start + 2 * _REACH) - 1)
-    return any(flags[at] & verb and flags[at + 1] & wc.QUANTITY and not flags[at + 1] & wc.ADVERB for at in near)
+    return any(
+        flags[at] & verb and flags[at + 1] & wc.QUANTITY and not flags[at + 1] & (wc.ADVERB | wc.QUOTED) for at in near
+    )
 
 
 def _dated(flags: list[int], clause: Clause, use: Use) -> bool:

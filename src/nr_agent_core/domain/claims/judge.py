@@ -154,7 +154,7 @@ class Judge:
             return False
         if use.strength == BEING and not use.past and self._habitual(number):
             return False
-        return self._free(clause, use)
+        return not frames.fixed_block(self._flags, clause, index, use) and self._free(clause, use)
 
     def _free(self, clause: Clause, use: Use) -> bool:
         if use.strength <= self._part.block:

@@ -28,17 +28,8 @@ from typing import Any, Final
 
 from nr_agent_core.domain.claims import word_class as wc
 from nr_agent_core.domain.claims.normalise import QUOTE
+from nr_agent_core.domain.claims.tokens import ARROWS, MARKS, TOKEN, is_name, is_number
 
-TOKEN: Final = re.compile(
-    QUOTE + "+"
-    "|\\d+(?:[.,:/'-]\\d+)*"
-    "|[^\\W_]+(?:['-][^\\W_]+)*"
-    "|->|-(?=\\s)|[,;:()\\[\\]|\u2013\u2014\u2022\u2192\u279c\u21d2\u2705\u2714\u2611\u2713]"
-)
-"""A word, a number, a quoted name, or a mark that cuts."""
-
-MARKS: Final = "\u2705\u2714\u2611\u2713"
-ARROWS: Final = "\u2192\u279c\u21d2"
 _PUNCTUATION: Final[dict[str, int]] = {
     ",": wc.COMMA,
     ";": wc.BREAK,
@@ -150,11 +141,15 @@ class Lexicon:
         """
         Classes of a word that no list holds, by its shape; remembered for nothing: texts are endless.
         """
+        if token.isalpha():
+            return wc.ADVERB if self._adverb_endings and token.endswith(self._adverb_endings) else 0
         first = token[0]
-        if first.isdigit():
-            return wc.QUANTITY | (wc.DATE if _DATE.fullmatch(token) else 0)
-        if first == QUOTE:
+        if first.isdigit() and is_number(token):
+            return wc.QUANTITY | (wc.DATE if _DATE.fullmatch(token) else wc.QUOTED if ":" in token else 0)
+        if first == QUOTE or first.isdigit():
             return wc.QUOTED
+        if is_name(token):
+            return self._named(token)
         if self._adverb_endings and token.endswith(self._adverb_endings):
             return wc.ADVERB
         if "'" in token:
@@ -163,6 +158,17 @@ class Lexicon:
         if "-" in token and token.startswith(self._prefixes):
             return self.words.get(token.partition("-")[2], 0) & ~wc.PHRASE
         return 0
+
+    def _named(self, token: str) -> int:
+        """
+        Classes of a reference; of a label and a form that are written together: "state:saved", those of the form.
+        """
+        head, colon, rest = token.partition(":")
+        if not colon or not rest.isalpha():
+            return wc.QUOTED
+        if rest in self.words:
+            return self.words[rest] & ~wc.PHRASE
+        return self.words.get(head, 0) & wc.OTHER or wc.QUOTED
 
     def _add(self, word: str, bits: int) -> None:
         self.words[word] = self.words.get(word, 0) | bits

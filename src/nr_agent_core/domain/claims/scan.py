@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from nr_agent_core.domain.claims.lexicon import ARROWS, MARKS, Lexicon
+from nr_agent_core.domain.claims.lexicon import Lexicon
+from nr_agent_core.domain.claims.tokens import ARROWS, MARKS
 
 SIGNS: Final = frozenset(MARKS + ARROWS)
 """Check marks and arrows: they claim in any language."""

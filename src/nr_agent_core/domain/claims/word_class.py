@@ -85,6 +85,7 @@ EITHER: Final = 1 << 78  # noun or finite verb: stay, list
 SEQUENCE: Final = 1 << 79  # a step of several, where it begins the clause: first, second
 AS: Final = 1 << 80  # makes a form behind it the name of a state: "marked as archived"
 MANAGED: Final = 1 << 81  # with the speaker and a BASE: "could restore it" in the past
+FIXED: Final = 1 << 82  # a subject that an answer never changes: the tools of the chat
 FINAL: Final = 1 << 76  # closes a short clause as a claim: "the page stands"
 GETS: Final = 1 << 73  # present passive by its form alone: gets
 FIND: Final = 1 << 74  # you will find it under ...
@@ -97,7 +98,7 @@ OPEN: Final = 1 << 59
 CLOSE: Final = 1 << 60
 MARK: Final = 1 << 61  # a check mark
 ARROW: Final = 1 << 62
-QUOTED: Final = 1 << 63  # a quoted name or inline code
+QUOTED: Final = 1 << 63  # a quoted name, inline code or a reference
 PHRASE: Final = 1 << 64  # may begin a listed phrase
 
 CLAIMING: Final = PARTICIPLE | ALONE | PAST | DOING | GONE | NOW | SPLIT | DID | NO_LONGER | FINAL | MANAGED
