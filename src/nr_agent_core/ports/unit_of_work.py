@@ -82,6 +82,7 @@ class UnitOfWork(ConversationStore, RunStore, Protocol):
         commit order (E2). An append that settles its run forgets the content of the run's events
         and stores none with it (E4). A ``claimed`` is taken for a queued run once its time has
         come, and for a running one once its lease has expired, checked in the same statement (R8).
+        The time of a queued run has come when it was queued, unless a later one was named.
 
         Raises:
             StaleAppendError: a run is not at the expected sequence.

@@ -111,15 +111,16 @@ class Draft:
         """Events behind the expected ones, the row beside them, and their writes in the feed."""
         run = columns.run
         stored = self._begin(columns) if columns.expected == 0 else self._go_on(columns)
-        lease = stored.row.lease_until
+        lease, due = stored.row.lease_until, stored.row.not_before
         if columns.lease_for is not None:
             lease = self._now + columns.lease_for if columns.status is RunStatus.RUNNING else 0.0
+            due = max(run.not_before, self._now) if columns.status is RunStatus.QUEUED else run.not_before
         stored.row = attrs.evolve(
             stored.row,
             status=columns.status,
             sequence=run.sequence,
             lease_until=lease,
-            not_before=run.not_before,
+            not_before=due,
             expires_at=columns.expires_at,
             reason=run.reason,
             code=run.code,

@@ -35,7 +35,8 @@ _BEGIN = f"""
     WHERE ?3 IS NULL OR NOT EXISTS (SELECT 1 FROM run WHERE conversation = ?3 AND status NOT IN {SETTLED})
 """
 _GO_ON = """
-    UPDATE run SET status = ?, sequence = ?, lease_until = coalesce(?, lease_until), not_before = ?, expires_at = ?,
+    UPDATE run SET status = ?, sequence = ?, lease_until = coalesce(?, lease_until),
+                   not_before = coalesce(?, not_before), expires_at = ?,
                    reason = ?, code = ?, error = ?, outside = ?, declined = coalesce(?, declined)
     WHERE id = ? AND sequence = ?
 """
@@ -121,10 +122,13 @@ def _write_columns(write: RecordWrite) -> tuple[str, str, str, str]:
 
 def _state(columns: codec.AppendColumns, now: float) -> tuple[object, ...]:
     run, lease = columns.run, columns.lease_for
-    until = lease if lease is None else now + lease if columns.status is RunStatus.RUNNING else 0.0
+    until, due = None, None
+    if lease is not None:
+        until = now + lease if columns.status is RunStatus.RUNNING else 0.0
+        due = max(run.not_before, now) if columns.status is RunStatus.QUEUED else run.not_before
     return (
         until,
-        run.not_before,
+        due,
         columns.expires_at,
         run.reason and run.reason.value,
         run.code and run.code.value,
@@ -137,10 +141,10 @@ def _state(columns: codec.AppendColumns, now: float) -> tuple[object, ...]:
 
 def _begin(db: sqlite3.Connection, columns: codec.AppendColumns, now: float) -> None:
     run = columns.run
-    until, *state = _state(columns, now)
+    until, due, *state = _state(columns, now)
     values = (
         *(run.id, run.owner, run.conversation, columns.status.value, run.sequence, run.message, now),
-        *(until or 0.0, *state),
+        *(until or 0.0, due or 0.0, *state),
     )
     try:
         if db.execute(_BEGIN, values).rowcount:

@@ -200,14 +200,16 @@ class RunStoreContract(StoreContract):
             return [row.id for row in store.due_runs(queued_grace=300, limit=10)]
 
         clock.advance(49.5)
-        assert due() == ["queued"]
+        assert due() == []
         clock.advance(0.5)
-        assert due() == ["queued", "waiting"]
+        assert due() == ["waiting"]
         clock.advance(50)
-        assert due() == ["queued", "waiting", "running"]
-        clock.advance(230)
-        assert due() == ["queued", "waiting", "running", "later"]
-        assert [row.id for row in store.due_runs(queued_grace=300, limit=2)] == ["queued", "waiting"]
+        assert due() == ["waiting", "running"]
+        clock.advance(200)
+        assert due() == ["waiting", "running", "queued"]
+        clock.advance(30)
+        assert due() == ["waiting", "running", "queued", "later"]
+        assert [row.id for row in store.due_runs(queued_grace=300, limit=2)] == ["waiting", "running"]
         assert store.due_runs(queued_grace=300, limit=0) == ()
 
     def test_a_queued_run_has_its_grace(self, store: UnitOfWork, clock: ManualClock) -> None:
@@ -219,6 +221,24 @@ class RunStoreContract(StoreContract):
         assert store.due_runs(queued_grace=300, limit=10) == ()
         clock.advance(1)
         assert [row.id for row in store.due_runs(queued_grace=300, limit=10)] == ["r1"]
+
+    @pytest.mark.parametrize("decided", [False, True])
+    def test_a_run_that_was_handed_over_is_due_from_then_on(
+        self, store: UnitOfWork, clock: ManualClock, *, decided: bool
+    ) -> None:
+        """Its workers have the whole grace, and a late outcome changes nothing about it (R8, O2)."""
+        script = RunScript("r1")
+        store.commit([script.start(queued=not decided)])
+        if decided:
+            clock.advance(50)
+            store.commit([script.request()])
+            clock.advance(50)
+            store.commit([script.decide(queued=True)])
+        clock.advance(299)
+        assert store.due_runs(queued_grace=300, limit=10) == ()
+        clock.advance(1)
+        assert [row.id for row in store.due_runs(queued_grace=300, limit=10)] == ["r1"]
+        store.commit([script.claim()])
 
     # -------------------------------------------------------------------------------- the writes
 
