@@ -189,7 +189,8 @@ def _outcome_before(run: Run, digest: str) -> Outcome | None:
     """How the same call ended earlier in this run, if it failed or is unknown (A6)."""
     for at in reversed(run.rounds[:-1]):
         for call, result in zip(at.answer.calls, at.results, strict=False):
-            if call.digest == digest and result.outcome in (Outcome.ERROR, Outcome.UNKNOWN):
+            # What was refused or denied was never attempted.
+            if call.digest == digest and result.executed and result.outcome in (Outcome.ERROR, Outcome.UNKNOWN):
                 return result.outcome
     return None
 

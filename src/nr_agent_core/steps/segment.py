@@ -187,8 +187,8 @@ class Segment:
         looked = look(answer.calls, self.run, self.setting.gate, closing=not effect.offer_tools)
         return ModelAnswered(
             round=effect.round,
-            provider=answer.provider,
-            model=answer.model,
+            provider=well_formed(answer.provider),
+            model=well_formed(answer.model),
             length=len(text) if text.strip() else 0,
             messages=briefed.messages,
             left_out=briefed.left_out,
@@ -196,11 +196,11 @@ class Segment:
             calls=looked.calls,
             input_tokens=answer.input_tokens,
             output_tokens=answer.output_tokens,
-            finish_reason=answer.finish_reason,
+            finish_reason=answer.finish_reason and well_formed(answer.finish_reason),
             text=text,
             arguments=looked.arguments or None,
             provider_ids=looked.provider_ids or None,
-            provider_data=answer.provider_data,
+            provider_data=answer.provider_data and well_formed(answer.provider_data),
         )
 
     def _ask_failed(self, failure: AskFailed) -> Generator[Order, Any, SegmentEnd]:
@@ -222,7 +222,9 @@ class Segment:
         deadline = max(tool.deadline for tool, _, _ in wanted)
         made: tuple[tuple[CallPreview, str | None], ...] = yield from self._outside(MakePreviews(wanted), deadline)
         tokens = {call.index: token for call, (_, token) in zip(asked, made, strict=True)}
-        identities = ((f"{effect.round}.{call.index}", call.digest, tokens.get(call.index)) for call in effect.calls)
+        # With the run's id: an equal round of a later run is another one, and no old card decides on it.
+        name = f"{self.run.id}/{effect.round}"
+        identities = ((f"{name}.{call.index}", call.digest, tokens.get(call.index)) for call in effect.calls)
         expiry = self.setting.approval_expiry
         self._add(
             ApprovalRequested(
