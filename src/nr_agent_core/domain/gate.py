@@ -155,7 +155,7 @@ class Gate:
 
     def offered(self) -> tuple[Tool, ...]:
         """The tools this run may be offered, in registry order."""
-        return tuple(tool for name, tool in self.registry.items() if self.decide(name).allowed)
+        return tuple([tool for name, tool in self.registry.items() if self.decide(name).allowed])
 
     def decisions(self) -> tuple[GateDecision, ...]:
         """The decision on every registered tool, in registry order."""

@@ -71,7 +71,19 @@ class Briefing:
         cache: what earlier briefings of the same conversation made.
     """
 
-    __slots__ = ("_cache", "_history", "_own", "_rounds", "_system", "_tokens", "_tools", "_user", "_user_tokens")
+    __slots__ = (
+        "_cache",
+        "_head",
+        "_history",
+        "_rounds",
+        "_starts",
+        "_system",
+        "_tokens",
+        "_tools",
+        "_until",
+        "_user",
+        "_user_tokens",
+    )
 
     def __init__(
         self,
@@ -95,6 +107,9 @@ class Briefing:
         self._history: BriefedHistory = self._cache.history(earlier, RunFacts(writes, declined, outcomes))
         self._user = ModelMessage("user", text)
         self._user_tokens = estimate(text) + MESSAGE_TOKENS
+        self._head = estimate(system) + MESSAGE_TOKENS
+        self._starts = self._turns()
+        self._until = [0, *itertools.accumulate(self._history.tokens)]
         self._rounds: list[tuple[Round, tuple[ModelMessage, ...], int]] = []
 
     def request(self, run: Run, offer_tools: bool) -> BriefedRequest | None:
@@ -107,9 +122,7 @@ class Briefing:
         """
         own, own_tokens = self._dialogue(run)
         tools = self._tools if offer_tools else ()
-        head = estimate(self._system) + MESSAGE_TOKENS
-        if tools:
-            head += self._cache.tool_tokens(tools)
+        head = self._head + (self._cache.tool_tokens(tools) if tools else 0)
         start = self._start(head + self._user_tokens + own_tokens)
         if start is None:
             return None
@@ -117,24 +130,22 @@ class Briefing:
         messages = (*history.lines[start:], self._user, *own)
         return BriefedRequest(ModelRequest(self._system, messages, tools), len(messages), history.first + start)
 
-    def _start(self, floor: int) -> int | None:
-        """The index of the first message that fits; None when the floor does not."""
+    def _turns(self) -> list[int]:
+        """The index of the first message of each earlier turn, and behind them that of the end."""
         history, first, end = self._history, self._history.first, len(self._history.lines)
-        starts = history.turns
+        starts = [position - first for position in history.turns]
         # What stands before the first user message is the rest of a turn that was cut, or a
         # greeting at the very beginning of the conversation.
         if end and first == 0 and starts[:1] != [0]:
-            starts = [0, *starts]
-        begin = starts[0] - first if starts else end
-        total = floor + sum(history.tokens[begin:])
-        if total <= self._tokens:
-            return begin
-        bounds = itertools.pairwise(itertools.chain(starts, (first + end,)))
-        turns = (sum(history.tokens[start - first : until - first]) for start, until in bounds)
-        left_out = fit(turns, total, floor, self._tokens)
-        if left_out is None:
-            return None
-        return starts[left_out] - first if left_out < len(starts) else end
+            starts.insert(0, 0)
+        return [*starts, end]
+
+    def _start(self, floor: int) -> int | None:
+        """The index of the first message that fits; None when the floor does not."""
+        starts, until = self._starts, self._until
+        turns = (until[end] - until[start] for start, end in itertools.pairwise(starts))
+        left_out = fit(turns, floor + until[-1] - until[starts[0]], floor, self._tokens)
+        return None if left_out is None else starts[left_out]
 
     def _dialogue(self, run: Run) -> tuple[list[ModelMessage], int]:
         """The run's own rounds: what the model said and called, and what came of the calls."""

@@ -51,7 +51,8 @@ def runs_of_unknown_outcome(messages: Iterable[Message]) -> tuple[str, ...]:
     The runs behind *messages* that left a call of unknown outcome: their streams may know more by now (R7).
     """
     code = NoticeCode.WRITE_OUTCOME_UNKNOWN
-    flagged = (message for message in messages if message.notices and message.run_id is not None)
+    # A list: most messages of a long window have no notice, and only the walk remains of them.
+    flagged = [message for message in messages if message.notices]
     found = (message.run_id for message in flagged if any(notice.code is code for notice in message.notices))
     return tuple(dict.fromkeys(run_id for run_id in found if run_id is not None))
 

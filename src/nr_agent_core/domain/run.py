@@ -207,19 +207,19 @@ class Run:
         return IllegalMoveError(self.id, status, event.kind, why)
 
     def _moved(self, status: RunStatus, **changes: Any) -> "Run":
-        # As attrs.evolve does it, at a third of the time: a run moves at every event.
-        values = dict(zip(_NAMES, _values_of(self), strict=True))
-        values.update(changes, status=status, sequence=self.sequence + 1)
-        return Run(**values)
+        # As attrs.evolve does it, in half the time: a run moves at every event.
+        values = list(_values_of(self))
+        values[_PLACES["status"]], values[_PLACES["sequence"]] = status, self.sequence + 1
+        for name, value in changes.items():
+            values[_PLACES[name]] = value
+        return Run(*values)
 
     def _with_round(self, **changes: Any) -> tuple[Round, ...]:
-        at = self.rounds[-1]
-        values = {"answer": at.answer, "results": at.results, "request": at.request, "decision": at.decision}
-        return (*self.rounds[:-1], Round(**{**values, **changes}))
+        return (*self.rounds[:-1], attrs.evolve(self.rounds[-1], **changes))
 
 
-_NAMES = tuple(field.name for field in attrs.fields(Run))
-_values_of = operator.attrgetter(*_NAMES)
+_PLACES = {field.name: place for place, field in enumerate(attrs.fields(Run))}
+_values_of = operator.attrgetter(*_PLACES)
 
 
 def fold(run_id: str, events: Iterable[RunEvent]) -> Run:

@@ -20,6 +20,7 @@ from nr_agent_core.domain.model_briefing import (
 from nr_agent_core.domain.model_dialogue import OfferedTool
 from nr_agent_core.domain.reader import Reader
 from nr_agent_core.domain.run import Run, fold
+from nr_agent_core.domain.tools import Tool
 from nr_agent_core.ports.configuration_resolver import Configuration
 from nr_agent_core.ports.conversation_store import History
 from nr_agent_core.ports.unit_of_work import UnitOfWork
@@ -36,6 +37,7 @@ class Briefings:
         self._store = store
         self._lock = threading.Lock()
         self._caches: OrderedDict[str, BriefingCache] = OrderedDict()
+        self._offers: dict[Tool, OfferedTool] = {}
 
     def briefing(
         self,
@@ -68,11 +70,13 @@ class Briefings:
             reader.context if reader else "",
             reader.instructions if reader else (run.instructions or ""),
         )
-        offered = tuple(OfferedTool(tool.name, tool.description, tool.parameters) for tool in gate.offered())
+        offered = tuple([self._offer(tool) for tool in gate.offered()])
         if run.conversation is None or self._store is None:
             return Briefing(prompt, (), text or run.text or "", tokens=tokens, tools=offered)
         history = self._store.history(run.conversation, budget=tokens)
-        messages = (*history.messages, *_arriving(arriving, run, self._store.now()))
+        messages = history.messages
+        if arriving:
+            messages = (*messages, *_arriving(arriving, run, self._store.now()))
         return Briefing(
             prompt,
             messages,
@@ -108,6 +112,13 @@ class Briefings:
                 continue
             known[run_id] = known_outcomes(run)
         return known
+
+    def _offer(self, tool: Tool) -> OfferedTool:
+        """*tool* as the model sees it; the tools of an application stay the same."""
+        offer = self._offers.get(tool)
+        if offer is None:
+            offer = self._offers[tool] = OfferedTool(tool.name, tool.description, tool.parameters)
+        return offer
 
     def _cache(self, conversation: str) -> BriefingCache:
         with self._lock:
