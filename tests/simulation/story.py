@@ -69,6 +69,7 @@ class Told:
     executed: list[str]
     announced: list[AiRecordWritten]
     feed: list[AiRecordWritten]
+    position: int
     messages: int
     notices: list[str]
     content_left: bool
@@ -85,6 +86,7 @@ class Host:
     plot: Plot
     plan: CrashPlan
     conversation: str
+    after: int
     executed: list[str] = attrs.field(factory=list)
     announced: list[AiRecordWritten] = attrs.field(factory=list)
     stored_when_announced: list[bool] = attrs.field(factory=list)
@@ -112,8 +114,8 @@ class Host:
         self.stored_when_announced.append(event in self.feed())
 
     def feed(self) -> list[AiRecordWritten]:
-        """The durable feed as it is now."""
-        return [stored.written for stored in self.store.writes(after=0, limit=1_000_000)]
+        """The durable feed of this story as it is now."""
+        return [stored.written for stored in self.store.writes(after=self.after, limit=99)]
 
     def _tool(self, name: str, effect: ToolEffect) -> Tool:
         writes, asked = name == "create_page", self.plot.reconciles is not None
@@ -151,13 +153,16 @@ def _search(arguments: Mapping[str, Any], context: ToolContext) -> ToolResult:
     return ToolResult.text("nothing found")
 
 
-def tell(store: UnitOfWork, clock: ManualClock, plot: Plot, plan: CrashPlan, conversation: str = "c") -> Told:
+def tell(
+    store: UnitOfWork, clock: ManualClock, plot: Plot, plan: CrashPlan, conversation: str = "c", after: int = 0
+) -> Told:
     """
     Tell the story once in a new *conversation*, with the deaths of *plan*, until its run is settled.
+
+    The feed is read behind the position *after*, where the story before ended.
     """
-    host = Host(store, plot, plan, conversation)
+    host = Host(store, plot, plan, conversation, after)
     store.commit((OpenConversation(conversation, ANNA.id),))
-    before = len(host.feed())
     for _ in range(LIVES):
         clock.advance(1000.0)
         plan.restart()
@@ -177,7 +182,8 @@ def tell(store: UnitOfWork, clock: ManualClock, plot: Plot, plan: CrashPlan, con
         plan,
         host.executed,
         host.announced,
-        host.feed()[before:],
+        host.feed(),
+        max((stored.position for stored in store.writes(after=after, limit=99)), default=after),
         len(messages),
         [notice.code.value for message in messages for notice in message.notices],
         any(event.text is not None for event in stream if isinstance(event, ToolFinished)),

@@ -37,11 +37,13 @@ class World:
     store: UnitOfWork
     clock: ManualClock
     stories: int = 0
+    position: int = 0
 
     def play(self, plot: Plot, *deaths: Death) -> Told:
         """The story with these deaths, checked against every rule."""
         self.stories += 1
-        told = tell(self.store, self.clock, plot, CrashPlan(*deaths), f"c{self.stories}")
+        told = tell(self.store, self.clock, plot, CrashPlan(*deaths), f"c{self.stories}", self.position)
+        self.position = told.position
         check(told, plot)
         return told
 
