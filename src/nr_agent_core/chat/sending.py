@@ -117,6 +117,14 @@ class Sending:
 
     def retry(self, conversation: str, reader: Reader) -> Sent:
         """See :meth:`Chat.retry`."""
+        for _ in range(_TRIES):
+            sent = self._retry(conversation, reader)
+            if sent is not None:
+                return sent
+        return self._busy(conversation, None, reader)
+
+    def _retry(self, conversation: str, reader: Reader) -> Sent | None:
+        """The answer to a retry, or None when the conversation changed meanwhile."""
         at = self.standing(conversation, reader)
         last = at.row.last_run
         if at.standing in (Standing.RUNNING, Standing.QUEUED):
@@ -131,8 +139,9 @@ class Sending:
         before = self._segments.store.messages(conversation, before=last.message + 1, limit=1)
         if not before or before[-1].position != last.message:
             return self._replies.sent(SendOutcome.REFUSED, conversation, last, ReplyCode.NOTHING_TO_RETRY, reader)
-        sent = self._turn(before[-1].text, reader, conversation, (), position=last.message)
-        return self._busy(conversation, last, reader) if sent is None else sent
+        # Nothing may have been stored since the look, or two retries would both run.
+        unchanged = AddMessages(conversation, (), at.row.last_position + 1)
+        return self._turn(before[-1].text, reader, conversation, (unchanged,), position=last.message)
 
     # -- how the last run stands --------------------------------------------------------------
 

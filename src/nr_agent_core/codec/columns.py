@@ -73,11 +73,12 @@ class MessageColumns(NamedTuple):
 
 class AddColumns(NamedTuple):
     """
-    Messages at the end of a conversation.
+    Messages at the end of a conversation; ``expected`` is how many it must hold before, or None.
     """
 
     conversation: str
     messages: tuple[MessageColumns, ...]
+    expected: int | None = None
 
 
 class LetGoColumns(NamedTuple):
@@ -109,10 +110,10 @@ def columns_of(change: Change) -> ChangeColumns:
     match change:
         case AppendEvents():
             return _append(change)
-        case AddMessages(conversation, messages):
+        case AddMessages(conversation, messages, expected):
             subject = f"a message of conversation {conversation!a}"
             require_storable(subject, conversation)
-            return AddColumns(conversation, tuple([_message(message, subject) for message in messages]))
+            return AddColumns(conversation, tuple([_message(message, subject) for message in messages]), expected)
         case OpenConversation(conversation, owner):
             require_storable("a conversation", conversation, owner)
             return change

@@ -29,10 +29,14 @@ class OpenConversation:
 class AddMessages:
     """
     Messages at the end of a conversation, in this order.
+
+    With *expected* the conversation must hold just so many messages before them; none at all may
+    follow, which then only asks that (F5).
     """
 
     conversation: str
     messages: tuple[NewMessage, ...]
+    expected: int | None = None
 
 
 @attrs.frozen

@@ -4,6 +4,8 @@ Opening segments: everything one needs is asked now, then it is driven to where 
 
 import logging
 
+import attrs
+
 from nr_agent_core.domain.bounding import well_formed
 from nr_agent_core.domain.context_window import budget
 from nr_agent_core.domain.conversation import MessageRole, NewMessage
@@ -15,6 +17,7 @@ from nr_agent_core.domain.errors import (
     MessageRejectedError,
     NotFoundError,
     RunUnreadableError,
+    StoredFormError,
 )
 from nr_agent_core.domain.failures import FailureCode
 from nr_agent_core.domain.gate import Gate
@@ -36,6 +39,9 @@ from nr_agent_core.runtime.wiring import Wiring
 from nr_agent_core.steps import Segment, SegmentEnd, Setting, assistant_message
 
 _log = logging.getLogger("nr_agent_core")
+
+INTERRUPTED = RunFailed(RunReason.INTERNAL, FailureCode.INTERRUPTED, outside=True)
+"""How upkeep ends what cannot be read."""
 
 MESSAGE_LIMIT = 100_000
 DEFAULT_ROUNDS = 5
@@ -89,6 +95,16 @@ class Segments:
             NotFoundError: no such run, or not *actor*'s to see (E5).
             AccessDeniedError: *actor* may see it and not do this.
         """
+        self.row_for(run_id, actor, action)
+        return self.load(run_id)
+
+    def row_for(self, run_id: str, actor: str, action: Action) -> RunRow:
+        """
+        The row of the run, if *actor* may do *action* to it.
+
+        Raises:
+            NotFoundError, AccessDeniedError: see :meth:`load_for`.
+        """
         row = self.store.run_row(run_id) if isinstance(run_id, str) else None
         if row is None:
             raise self.not_found(run_id)
@@ -97,7 +113,7 @@ class Segments:
             if action is Action.SEE or not self.wiring.access.may(actor, Action.SEE, subject):
                 raise self.not_found(run_id)
             raise AccessDeniedError(actor, action.value, str(subject))
-        return self.load(run_id)
+        return row
 
     def subject_of(self, row: RunRow) -> Subject:
         """What access is asked about."""
@@ -265,25 +281,29 @@ class Segments:
             return self.load(run.id)
 
     def cancel(self, run_id: str, by: str, *, outside: bool) -> Run:
-        """Cancel until it lands or the run has settled (R9)."""
+        """Cancel until it lands or the run has settled (R9); one that cannot be read is let go of."""
+        event = RunCancelled(RunReason.CANCELLED, by, outside)
         while True:
-            run = self.load_for(run_id, by, Action.CANCEL)
-            if run.settled:
-                return run
+            row = self.row_for(run_id, by, Action.CANCEL)
             try:
-                return self.settle(run, (RunCancelled(RunReason.CANCELLED, by, outside),))
+                run = self.load(run_id)
+                return run if run.settled else self.settle(run, (event,))
             except LostRaceError:
                 continue
+            except (RunUnreadableError, StoredFormError):
+                if row.status.settled:
+                    raise
+                return self.end_unreadable(row, event)
 
-    def end_unreadable(self, row: RunRow) -> None:
-        """End a run whose stream cannot be read: failed, ``internal``, code ``interrupted`` (O2)."""
-        event = RunFailed(RunReason.INTERNAL, FailureCode.INTERRUPTED, outside=True)
+    def end_unreadable(self, row: RunRow, event: RunCancelled | RunFailed = INTERRUPTED) -> Run:
+        """End a run whose stream cannot be read, without a fold, and tell its conversation (O2)."""
+        ended = attrs.evolve(Run(row.id, RunStatus.RUNNING, owner=row.owner).after(event), sequence=row.sequence + 1)
         changes: tuple[Change, ...] = (LetGo(row.id, event),)
         if row.conversation is not None:
-            ended = Run(row.id, RunStatus.FAILED, reason=event.reason, code=event.code, outside=True)
             message = assistant_message(row.id, "", ended_notices(ended))
             changes = (*changes, AddMessages(row.conversation, (message,)))
         self.store.commit(changes)
+        return ended
 
     # -- what a segment works with ------------------------------------------------------------
 

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import attrs
 
-from nr_agent_core.codec import AppendColumns, LetGoColumns, MessageColumns
+from nr_agent_core.codec import AddColumns, AppendColumns, LetGoColumns, MessageColumns
 from nr_agent_core.domain.errors import (
     ConversationBusyError,
     IllegalMoveError,
@@ -96,10 +96,13 @@ class Draft:
             raise ConversationBusyError(conversation)
         self._conversations[conversation] = StoredConversation(owner, self._now)
 
-    def add_messages(self, conversation: str, messages: tuple[MessageColumns, ...]) -> None:
+    def add_messages(self, columns: AddColumns) -> None:
         """Messages at the end of a conversation that exists, each at the position it expects."""
+        conversation = columns.conversation
         stored = self._conversation(conversation)
-        for message in messages:
+        if columns.expected not in (None, len(stored.messages)):
+            raise ConversationBusyError(conversation)
+        for message in columns.messages:
             at = len(stored.messages)
             if message.expected is not None and message.expected < at:
                 raise ConversationBusyError(conversation)

@@ -54,8 +54,8 @@ class MemoryStore:
                 match columns:
                     case OpenConversation(conversation, owner):
                         draft.open_conversation(conversation, owner)
-                    case codec.AddColumns(conversation, messages):
-                        draft.add_messages(conversation, messages)
+                    case codec.AddColumns():
+                        draft.add_messages(columns)
                     case codec.AppendColumns():
                         draft.append(columns)
                     case codec.LetGoColumns():

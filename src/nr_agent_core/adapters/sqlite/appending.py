@@ -64,7 +64,9 @@ def store_change(db: sqlite3.Connection, columns: codec.ChangeColumns, now: floa
     match columns:
         case codec.AppendColumns():
             _append(db, columns, now)
-        case codec.AddColumns(conversation, messages):
+        case codec.AddColumns(conversation, messages, expected):
+            if expected is not None:
+                _require_length(db, conversation, expected)
             for message in messages:
                 _add(db, conversation, message, now)
         case OpenConversation(conversation, owner):
@@ -90,6 +92,12 @@ def _add(db: sqlite3.Connection, conversation: str, message: codec.MessageColumn
     if expected is None or expected < following:
         raise ConversationBusyError(conversation)
     raise InvalidValueError(f"the position of a message in {conversation!r}", expected, f"{following}")
+
+
+def _require_length(db: sqlite3.Connection, conversation: str, expected: int) -> None:
+    _require_conversation(db, conversation)
+    if db.execute(_NEXT, (conversation,)).fetchone() != (expected,):
+        raise ConversationBusyError(conversation)
 
 
 def _require_conversation(db: sqlite3.Connection, conversation: str) -> None:

@@ -2,13 +2,15 @@
 The contract of :class:`~nr_agent_core.ports.conversation_store.ConversationStore`.
 """
 
+import attrs
 import pytest
 
 from nr_agent_core.domain.conversation import Message, MessageRole
+from nr_agent_core.domain.errors import ConversationBusyError, NotFoundError
 from nr_agent_core.domain.notices import Notice, NoticeCode
 from nr_agent_core.domain.tool_result import WriteKind
 from nr_agent_core.ports.conversation_store import ConversationRow, History
-from nr_agent_core.ports.unit_of_work import UnitOfWork
+from nr_agent_core.ports.unit_of_work import AddMessages, UnitOfWork
 from nr_agent_core.testing.contracts.run_script import TOOL, RunScript, wrote
 from nr_agent_core.testing.contracts.store_contract import StoreContract, opened, said
 from nr_agent_core.testing.manual_clock import ManualClock
@@ -110,6 +112,22 @@ class ConversationStoreContract(StoreContract):
         assert texts(1, 3) == ["m0"]
         assert texts(0, 3) == texts(-5, 3) == texts(None, 0) == texts(None, -1) == []
         assert texts(99, 100) == [f"m{number}" for number in range(7)]
+
+    def test_a_length_may_be_asked_for_alone(self, store: UnitOfWork) -> None:
+        """With messages or without: what does not hold just so many is busy, and nothing is stored (F5)."""
+        opened(store, "c1", "c2")
+        store.commit([AddMessages("c1", (), 0), said("c1", "One.")])
+        asked = attrs.evolve(said("c1", "Two."), expected=1)
+        store.commit([AddMessages("c1", (), 1), asked, AddMessages("c1", (), 2)])
+        for expected in (0, 1, 3):
+            with pytest.raises(ConversationBusyError):
+                store.commit([said("c2", "Not stored."), AddMessages("c1", (), expected)])
+            with pytest.raises(ConversationBusyError):
+                store.commit([attrs.evolve(said("c1", "Not stored."), expected=expected)])
+        with pytest.raises(NotFoundError):
+            store.commit([AddMessages("nowhere", (), 0)])
+        assert [message.text for message in store.messages("c1")] == ["One.", "Two."]
+        assert store.messages("c2") == ()
 
     # ----------------------------------------------------------------------------------- history
 

@@ -1,0 +1,503 @@
+"""
+How a conversation stands and is seen, ended, tried again and looked after (O1-O4, F5, R8, R9).
+"""
+
+from typing import Any
+
+import pytest
+
+from nr_agent_core import (
+    AccessDeniedError,
+    ConversationStatus,
+    LeaseHeldError,
+    MessageRole,
+    NotFoundError,
+    ProviderError,
+    Reader,
+    ReplyCode,
+    RunReason,
+    RunStatus,
+    SendOutcome,
+)
+from nr_agent_core.domain.texts import notice_label
+from nr_agent_core.testing.scripted_model import call, round_of
+from tests.chat import standings as made
+from tests.chat.standings import Maker
+from tests.chat.world import ANNA, CREATE, DORA, EVE, LEASE, ROOT, Between, World, codes, digest_of, told
+
+IDLE, PROCESSING = ConversationStatus.IDLE, ConversationStatus.PROCESSING
+AWAITING, FAILED = ConversationStatus.AWAITING_APPROVAL, ConversationStatus.FAILED
+HERE, NO, BUSY, HELD = "cancelled", "nothing to end", "busy", "held"
+
+# The standing -> its status, what a cancel does, and what a retry is answered (None: it runs again).
+TABLE: list[tuple[Maker, ConversationStatus, str, ReplyCode | None]] = [
+    (made.no_run, IDLE, NO, ReplyCode.NOTHING_TO_RETRY),
+    (made.waiting, AWAITING, HERE, ReplyCode.APPROVAL_PENDING),
+    (made.waiting_elsewhere, AWAITING, HERE, ReplyCode.APPROVAL_PENDING_ELSEWHERE),
+    (made.waiting_four_eyes, AWAITING, HERE, ReplyCode.APPROVAL_PENDING_ELSEWHERE),
+    (made.queued, PROCESSING, HERE, ReplyCode.CONVERSATION_BUSY),
+    (made.running, PROCESSING, HERE, ReplyCode.CONVERSATION_BUSY),
+    (made.running_decided, PROCESSING, HERE, ReplyCode.CONVERSATION_BUSY),
+    (made.running_expired, PROCESSING, HERE, ReplyCode.NOTHING_TO_RETRY),
+    (made.completed, IDLE, NO, ReplyCode.NOTHING_TO_RETRY),
+    (made.approved_here, IDLE, NO, ReplyCode.NOTHING_TO_RETRY),
+    (made.denied_here, IDLE, NO, ReplyCode.NOTHING_TO_RETRY),
+    (made.failed, FAILED, NO, None),
+    (made.cancelled_here, IDLE, NO, None),
+    (made.approved_outside, IDLE, NO, ReplyCode.NOTHING_TO_RETRY),
+    (made.failed_outside, FAILED, NO, ReplyCode.RETRY_REFUSED),
+    (made.cancelled_outside, IDLE, NO, None),
+    (made.expired, IDLE, HERE, None),
+    (made.expired_in_upkeep, IDLE, NO, None),
+    (made.given_up_in_upkeep, FAILED, NO, ReplyCode.RETRY_REFUSED),
+    (made.unreadable_waiting, AWAITING, HERE, ReplyCode.NOTHING_TO_RETRY),
+    (made.unreadable_expired, PROCESSING, HERE, ReplyCode.NOTHING_TO_RETRY),
+]
+NAMES = [maker.__name__ for maker, *_ in TABLE]
+
+
+@pytest.mark.parametrize(("maker", "status"), [cell[:2] for cell in TABLE], ids=NAMES)
+def test_a_status_is_that_of_the_last_run(world: World, maker: Maker, status: ConversationStatus) -> None:
+    """For every reader the same; looking settles nothing but what has expired (O1)."""
+    chat, conversation = maker(world)
+
+    assert chat.view(conversation, ANNA).status is status
+    assert chat.view(conversation, ROOT).status is status
+
+
+@pytest.mark.parametrize(("maker", "ended"), [(cell[0], cell[2]) for cell in TABLE], ids=NAMES)
+def test_a_cancel_ends_what_has_not_ended(world: World, maker: Maker, ended: str) -> None:
+    """With a message that says so; what has ended stays as it is (R9, F5)."""
+    chat, conversation = maker(world)
+    before = world.messages(conversation)
+    runs = world.runs()
+
+    done = chat.cancel(conversation, ANNA)
+
+    assert world.runs() == runs
+    if ended == NO:
+        assert (done.outcome, done.code, done.text) == (SendOutcome.REFUSED, None, None)
+        assert world.messages(conversation) == before
+        return
+    assert (done.outcome, done.code) == (SendOutcome.ACCEPTED, ReplyCode.RUN_CANCELLED)
+    row = world.row(runs[-1])
+    assert (row.status, row.reason) == (RunStatus.CANCELLED, RunReason.CANCELLED)
+    last = world.messages(conversation)[-1]
+    assert world.messages(conversation)[:-1] == before
+    assert (last.role, last.text, last.run_id, codes(last)[0]) == (
+        MessageRole.ASSISTANT,
+        "",
+        runs[-1],
+        "runEnded",
+    )
+    assert chat.cancel(conversation, ANNA).outcome is SendOutcome.REFUSED
+
+
+@pytest.mark.parametrize(("maker", "code"), [(cell[0], cell[3]) for cell in TABLE], ids=NAMES)
+def test_a_retry_runs_again_on_what_wrote_nothing(world: World, maker: Maker, code: ReplyCode | None) -> None:
+    """Else it says why not, and stores nothing (F5)."""
+    chat, conversation = maker(world)
+    before, runs = world.messages(conversation), world.runs()
+
+    again = chat.retry(conversation, ANNA)
+
+    if code is not None:
+        assert again.code is code
+        assert world.runs() == runs
+        if maker is not made.running_expired:
+            assert world.messages(conversation) == before
+        return
+    assert (again.outcome, again.status) == (SendOutcome.ACCEPTED, RunStatus.COMPLETED)
+    assert world.runs() == [*runs, again.run_id]
+    row = world.row(again.run_id)
+    assert row.message == world.row(runs[-1]).message
+    after = world.messages(conversation)
+    # The run that expired unseen left its message first.
+    added = after[len(before) :]
+    assert [message.text for message in added if message.run_id == again.run_id] == ["Gut."]
+    assert [role for role, _ in told(world)][-1] == "user"
+    assert told(world)[-1][1] == before[0].text
+    assert told(world)[0] == ("user", before[0].text)
+    assert "ended without an answer" in told(world)[1][1]
+
+
+def test_a_retry_that_fails_may_be_tried_again(world: World) -> None:
+    """Each failure leaves its own message; the user's is told again, once at the end (F5)."""
+    chat = world.chat(ProviderError("down"), ProviderError("down"), "Endlich.")
+    sent = chat.send("Hallo", ANNA)
+
+    assert chat.retry(sent.conversation, ANNA).status is RunStatus.FAILED
+    assert chat.retry(sent.conversation, ANNA).status is RunStatus.COMPLETED
+    assert [message.text for message in world.messages(sent.conversation)] == ["Hallo", "", "", "Endlich."]
+    assert [text for role, text in told(world) if role == "user"] == ["Hallo", "Hallo"]
+
+
+def test_nothing_is_retried_behind_a_newer_message(world: World) -> None:
+    """The conversation's last message has to be the ended run's (F5)."""
+    chat, conversation = made.cancelled_outside(world)
+    assert chat.send("weiter", ANNA, conversation=conversation).outcome is SendOutcome.DELIVERED
+
+    assert chat.retry(conversation, ANNA).code is ReplyCode.NOTHING_TO_RETRY
+
+
+def test_two_retries_at_once_run_once(world: World) -> None:
+    """A double click is one retry (F5, O1)."""
+    chat, conversation = made.failed(world)
+    gaps = Between(world.store)
+    gaps.before_commit.append(lambda: chat.retry(conversation, ANNA))
+
+    second = world.chat("Noch einmal.", store=gaps).retry(conversation, ANNA)
+
+    assert second.outcome is not SendOutcome.ACCEPTED
+    assert [message.text for message in world.messages(conversation)] == ["Hallo", "", "Gut."]
+
+
+def test_a_cancelled_driver_stops_and_its_write_is_kept(world: World) -> None:
+    """The tool in flight is recorded as a late outcome; the answer is not (R9, R7)."""
+    chat = world.chat(CREATE, "Angelegt.", rules={"unattended": ["create_page"]})
+    conversation = chat.open(ANNA)
+    other = world.chat()
+    world.bus.subscribe(lambda _: other.cancel(conversation, ANNA))
+
+    sent = chat.send("Lege an.", ANNA, conversation=conversation)
+
+    assert (sent.outcome, sent.status) == (SendOutcome.ACCEPTED, RunStatus.CANCELLED)
+    assert [message.text for message in world.messages(conversation)] == ["Lege an.", ""]
+    assert [str(write.reference) for write in world.store.writes_of(world.runs()[0])] == ["pages:42"]
+    (label,) = [
+        each.label
+        for each in chat.view(conversation, ANNA).messages[-1].notices
+        if each.code.value == "writeOutcomeUnknown"
+    ]
+    assert "pages:42" in label
+
+
+# ---------------------------------------------------------------------------------------- O3: view
+
+
+@pytest.mark.parametrize(("language", "expected"), [("de", "de"), ("de-AT", "de"), ("en", "en"), ("fr", "en")])
+def test_a_view_speaks_the_readers_language(world: World, language: str, expected: str) -> None:
+    """Labels, error and card; a language without a catalogue gets English (O3, V10, P2)."""
+    reader = Reader("anna", language=language)
+    chat, conversation = made.failed_outside(world)
+    view = chat.view(conversation, reader)
+
+    last = view.messages[-1]
+    assert [each.code.value for each in last.notices] == ["runEnded", "savedBeforeEnd", "runFinishedOutside"]
+    assert [each.label for each in last.notices] == [notice_label(each.notice, expected) for each in last.notices]
+    assert view.error is not None
+    assert ("Bitte" in view.error.text) is (expected == "de")
+    waiting, other = made.waiting(world)
+    card = waiting.view(other, reader).card
+    assert card is not None
+    assert any("Stand" in note for note in card.notes) is (expected == "de")
+
+
+def test_a_view_is_paged_backwards(world: World) -> None:
+    """The newest first page, older ones before a position (O3)."""
+    chat = world.chat(model_options={"otherwise": "Gut."})
+    conversation = chat.open(ANNA)
+    for number in range(4):
+        chat.send(f"Nachricht {number}", ANNA, conversation=conversation)
+
+    first = chat.view(conversation, ANNA, limit=3)
+    second = chat.view(conversation, ANNA, before=first.messages[0].position, limit=5)
+
+    assert ([each.position for each in first.messages], first.more) == ([5, 6, 7], True)
+    assert ([each.position for each in second.messages], second.more) == ([0, 1, 2, 3, 4], False)
+
+
+@pytest.mark.parametrize(
+    ("reader", "sees", "decides", "cancels"),
+    [(ANNA, True, True, True), (ROOT, True, True, True), (DORA, False, True, False), (EVE, False, False, False)],
+    ids=lambda value: getattr(value, "id", None),
+)
+def test_rights_by_reader(world: World, reader: Reader, *, sees: bool, decides: bool, cancels: bool) -> None:
+    """What may not be seen is not there; sending is the owner's alone (O4)."""
+    chat, sent = world.waiting("Gut.")
+    conversation, digest = sent.conversation, digest_of(world, sent.run_id)
+    if sees:
+        card = chat.view(conversation, reader).card
+        assert (card is not None) is decides
+    else:
+        with pytest.raises(NotFoundError):
+            chat.view(conversation, reader)
+    if reader is not ANNA:
+        refusal = AccessDeniedError if sees else NotFoundError
+        with pytest.raises(refusal):
+            chat.send("Hallo", reader, conversation=conversation)
+        with pytest.raises(refusal):
+            chat.retry(conversation, reader)
+    if not cancels:
+        with pytest.raises(NotFoundError):
+            chat.cancel(conversation, reader)
+        with pytest.raises(NotFoundError):
+            chat.runtime.cancel(sent.run_id, reader)  # type: ignore[arg-type]
+    if decides:
+        assert chat.decide(conversation, "deny", card=digest, by=reader).outcome is SendOutcome.ACCEPTED
+    else:
+        with pytest.raises(NotFoundError):
+            chat.decide(conversation, "deny", card=digest, by=reader)
+
+
+# -------------------------------------------------------------------------------------- O2: upkeep
+
+
+def test_upkeep_does_what_is_due_and_nothing_else(world: World) -> None:
+    """Expired leases, overdue queues, expired approvals; what waits or is at work stays (O2, R8)."""
+    _, dead = made.running_expired(world)
+    _, overdue = made.overdue(world)
+    (chat, expiring), _ = made.expiring(world)
+    _, waiting = made.waiting(world)
+    _, queued = made.queued(world)
+    _, at_work = made.running(world)
+    (r_dead, r_overdue, r_expiring, r_waiting, r_queued, r_work) = world.runs()
+    before = [world.row(run_id) for run_id in (r_waiting, r_queued, r_work)]
+
+    report = chat.upkeep()
+
+    assert set(report.recovered) == {r_dead, r_overdue}
+    assert (report.expired, report.failed, report.left) == ((r_expiring,), (), ())
+    assert [world.row(run_id) for run_id in (r_waiting, r_queued, r_work)] == before
+    assert [world.messages(each)[-1].text for each in (dead, overdue)] == ["Gut.", "Gut."]
+    assert chat.upkeep() == type(report)()
+    assert expiring != waiting != queued != at_work
+
+
+def test_upkeep_waits_five_minutes_for_workers(world: World) -> None:
+    """Only then is a queued run its concern (O2, R8)."""
+    chat, _ = made.queued(world)
+    world.clock.advance(299.0)
+    assert chat.upkeep().recovered == ()
+    world.clock.advance(2.0)
+    assert chat.upkeep().recovered == tuple(world.runs())
+
+
+def test_upkeep_fails_what_cannot_be_read(world: World) -> None:
+    """Failed, reason internal, code interrupted, told as a run that ended; the conversation goes on (O2)."""
+    _, conversation = made.running_expired(world)
+    (run_id,) = world.runs()
+    world.damage(run_id)
+    chat = world.chat("Gut.")
+
+    report = chat.upkeep()
+
+    row = world.row(run_id)
+    assert report.failed == (run_id,)
+    assert (row.status, row.reason, row.outside) == (RunStatus.FAILED, RunReason.INTERNAL, True)
+    assert row.code is not None
+    assert row.code.value == "interrupted"
+    assert codes(world.messages(conversation)[-1])[0] == "runEnded"
+    assert chat.send("Noch einmal.", ANNA, conversation=conversation).status is RunStatus.COMPLETED
+
+
+def test_one_broken_run_keeps_no_other_waiting(world: World) -> None:
+    """Whatever a model provider does (O2)."""
+    made.running_expired(world)
+    made.running_expired(world)
+    world.clock.advance(LEASE)
+
+    report = world.chat(ProviderError("down"), "Fertig.").upkeep()
+
+    assert len(report.recovered) == 2
+    assert {world.row(run_id).status for run_id in world.runs()} == {RunStatus.FAILED, RunStatus.COMPLETED}
+
+
+def test_upkeep_takes_the_longest_overdue_first(world: World) -> None:
+    """And no more than it may (O2)."""
+    first, second = made.running_expired(world)[1], made.running_expired(world)[1]
+    chat = world.chat(model_options={"otherwise": "Fertig."})
+
+    assert chat.upkeep(limit=1).recovered == (world.runs()[0],)
+    assert chat.upkeep(limit=1).recovered == (world.runs()[1],)
+    assert first != second
+
+
+def test_a_run_is_recovered_by_whoever_meets_it(world: World) -> None:
+    """A message finds the dead run, drives it to its answer, and comes behind it (R8)."""
+    _, conversation = made.running_expired(world)
+    chat = world.chat("Fertig.", "Gut.")
+
+    chat.send("Und?", ANNA, conversation=conversation)
+
+    assert [message.text for message in world.messages(conversation)] == [
+        "Lege eine Seite an.",
+        "Fertig.",
+        "Und?",
+        "Gut.",
+    ]
+
+
+def test_nobody_takes_over_what_is_driven(world: World) -> None:
+    """The lease stands: a typed error, nothing stored (R8)."""
+    chat, _ = made.running(world)
+    (run_id,) = world.runs()
+    before = world.row(run_id)
+    with pytest.raises(LeaseHeldError):
+        chat.runtime.recover(run_id)
+    assert world.row(run_id) == before
+
+
+# --------------------------------------------------------------------------------- F5: what is left
+
+
+@pytest.mark.parametrize("wrote", [False, True])
+@pytest.mark.parametrize("way", ["failed", "cancelled", "superseded", "expired"])
+def test_a_run_that_ends_without_an_answer_leaves_one_message(world: World, way: str, *, wrote: bool) -> None:
+    """No text; how it ended, what was proposed, and what it had saved before (F5, V10)."""
+    title = call("create_page", title="Kontakt")
+    script: list[Any] = [CREATE, title] if wrote else [title]
+    rules = {"approval_expiry": 60.0}
+    chat = world.chat(*script, ProviderError("down"), model_options={"otherwise": "Gut."}, rules=rules)
+    sent = chat.send("Los.", ANNA)
+    conversation = sent.conversation
+    if wrote:
+        chat.decide(conversation, "approve", card=digest_of(world, sent.run_id), by=ANNA)
+    if way == "failed":
+        chat.decide(conversation, "deny", card=digest_of(world, sent.run_id), by=ANNA)
+    elif way == "cancelled":
+        chat.cancel(conversation, ANNA)
+    elif way == "superseded":
+        world.chat("Gut.", rules=rules).send("Etwas anderes.", ANNA, conversation=conversation)
+    else:
+        world.clock.advance(61.0)
+        chat.upkeep()
+
+    (ended,) = [message for message in world.messages(conversation) if "runEnded" in codes(message)]
+    expected = [
+        "runEnded",
+        *(["savedBeforeEnd"] if wrote else []),
+        *(["runFinishedOutside"] if way == "expired" else []),
+    ]
+    assert codes(ended) == expected
+    assert (ended.text, ended.run_id, ended.role) == ("", sent.run_id, MessageRole.ASSISTANT)
+    arguments = ended.notices[0].arguments
+    reasons = {"failed": "provider_failed", "expired": "approval_expired"}
+    assert arguments["status"] == ("failed" if way == "failed" else "cancelled")
+    assert arguments["reason"] == reasons.get(way, way)
+    assert arguments["tools"] == ["create_page"]
+    if wrote:
+        assert ended.notices[1].arguments["records"] == [{"reference": "pages:42", "kind": "created"}]
+
+
+# -------------------------------------------------------------------------- M: what later turns hold
+
+
+def test_later_turns_hold_messages_with_notes_and_no_calls(world: World) -> None:
+    """Records with their kind, notes on flagged answers; calls and results of earlier runs are gone (M1, M5)."""
+    rules = {"unattended": ["create_page", "rename_page"]}
+    chat = world.chat(
+        round_of(CREATE, call("rename_page", title="Wir")), "Beides ist erledigt.",
+        "Ich habe die Seite gelöscht.", "Und nun?",
+        rules=rules,
+    )  # fmt: skip
+    sent = chat.send("Lege an und benenne um.", ANNA)
+    chat.send("Lösche sie.", ANNA, conversation=sent.conversation)
+    chat.send("Und?", ANNA, conversation=sent.conversation)
+
+    request = world.model.requests[-1]
+    assert [message.role for message in request.messages] == ["user", "assistant", "user", "assistant", "user"]
+    assert all(not message.calls for message in request.messages)
+    first, second = request.messages[1].text, request.messages[3].text
+    assert first.startswith("Beides ist erledigt.")
+    assert "pages:42 (created)" in first
+    assert "pages:7 (updated)" in first
+    assert second.startswith("Ich habe die Seite gelöscht.")
+    assert "nothingSaved" in second
+    assert world.messages(sent.conversation)[3].text == "Ich habe die Seite gelöscht."
+    assert codes(world.messages(sent.conversation)[3]) == ["nothingSaved"]
+
+
+def test_a_denied_call_is_told_on_later_turns(world: World) -> None:
+    """One unstored line behind the answer of the run that went on, in every process (M4)."""
+    chat, conversation = made.denied_here(world)
+    chat.send("Und?", ANNA, conversation=conversation)
+    assert "declined" in told(world)[1][1]
+    assert "create_page" in told(world)[1][1]
+
+    chat = world.chat("Gut.")
+    chat.send("Und jetzt?", ANNA, conversation=conversation)
+    assert "declined" in told(world)[1][1]
+    assert "declined" not in world.messages(conversation)[1].text
+
+
+def test_an_approved_call_is_not_told_as_denied(world: World) -> None:
+    """Only what a person declined (M4)."""
+    chat, conversation = made.approved_here(world)
+    chat.send("Und?", ANNA, conversation=conversation)
+
+    assert "declined" not in told(world)[1][1]
+    assert "pages:42 (created)" in told(world)[1][1]
+
+
+@pytest.mark.parametrize(
+    ("maker", "words"),
+    [
+        (made.cancelled_here, ("reason=cancelled", "create_page")),
+        (made.cancelled_outside, ("reason=cancelled", "create_page")),
+        (made.expired, ("reason=approval_expired", "create_page")),
+        (made.failed_outside, ("reason=provider_failed", "pages:42 (created)")),
+        (made.approved_outside, ("decided outside this chat", "pages:42 (created)")),
+        (made.denied_outside, ("decided outside this chat", "declined")),
+        (made.given_up_in_upkeep, ("code=interrupted",)),
+    ],
+)
+def test_the_model_is_told_how_the_last_run_ended(world: World, maker: Maker, words: tuple[str, ...]) -> None:
+    """In the line of its message, language-neutral, built per turn (M1, M4, F5)."""
+    chat, conversation = maker(world)
+    chat.send("Und?", ANNA, conversation=conversation)
+
+    line = told(world)[1]
+    assert line[0] == "assistant"
+    for word in words:
+        assert word in line[1]
+
+
+def test_a_delivery_is_told_by_its_records(world: World) -> None:
+    """The line of C4 names them, or none (C4, M1)."""
+    for maker, word in ((made.approved_outside, "pages:42 (created)"), (made.cancelled_outside, "none")):
+        chat, conversation = maker(world)
+        chat.send("weiter", ANNA, conversation=conversation)
+        chat.send("Und?", ANNA, conversation=conversation)
+
+        roles = [role for role, _ in told(world)]
+        assert roles == ["user", "assistant", "user", "assistant", "user"]
+        assert "ended outside this chat" in told(world)[3][1]
+        assert word in told(world)[3][1]
+
+
+def test_a_late_outcome_changes_what_is_told(world: World) -> None:
+    """Unknown once, known now: label and note follow the stream (R7, M1)."""
+    chat = world.chat(CREATE, "Angelegt.", rules={"unattended": ["create_page"]})
+    conversation = chat.open(ANNA)
+    other = world.chat()
+    world.bus.subscribe(lambda _: other.cancel(conversation, ANNA))
+    chat.send("Lege an.", ANNA, conversation=conversation)
+    chat = world.chat("Gut.")
+    chat.send("Und?", ANNA, conversation=conversation)
+
+    line = told(world)[1][1]
+    assert "known by now: carried out" in line
+    assert "pages:42 (created)" in line
+
+
+def test_the_readers_words_come_last_and_fenced(world: World) -> None:
+    """Identity and rules, host's prompt, withheld tools, reader context, the reader's own wishes (M3)."""
+    reader = Reader("anna", language="de", context="Redakteurin", instructions="Duze mich.")
+    world.chat("Gut.", rules={"prompt": "HOST", "tools_off": ["create_page"]}).send("Hallo", reader)
+
+    system = world.model.requests[0].system
+    places = [system.index(word) for word in ("Claim a change", "HOST", "switched off", "Redakteurin", "Duze mich.")]
+    assert places == sorted(places)
+    assert system.rstrip().endswith("~~~~")
+
+
+def test_a_decision_by_others_tells_the_model_nothing_of_them(world: World) -> None:
+    """Whoever caused the segment, the prompt is for the owner (M3, P9)."""
+    chat, sent = world.waiting("Gut.")
+    by = Reader("dora", context="Chefin", instructions="Schrei mich an.")
+    chat.runtime.decide(sent.run_id, "approve", digest=digest_of(world, sent.run_id), by=by)  # type: ignore[arg-type]
+
+    system = world.model.requests[-1].system
+    assert "Chefin" not in system
+    assert "Schrei" not in system
