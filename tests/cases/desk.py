@@ -37,7 +37,7 @@ class Desk:
     Args:
         answers: the model's script; without one it proposes ``publish`` for whatever the user
             says and then repeats what the tool brought.
-        tools: further tools.
+        tools: further tools; one named ``publish`` takes the place of the writing tool.
         path: the store's file, or memory.
         store: the store itself, instead of a path.
         parts: further parts of the chat.
@@ -56,8 +56,10 @@ class Desk:
         parts.setdefault("access", RoleAccess(owner_decides=True, administrators={"boss"}))
         if "configuration" not in parts:
             parts["model"] = self.model
-        parts.setdefault("tools", [self.writer(), *tools])
-        self.chat = Chat(store=SqliteStore(path) if store is None else store, **parts)
+        tools = list(tools)
+        if not any(tool.name == "publish" for tool in tools):
+            tools.insert(0, self.writer())
+        self.chat = Chat(store=SqliteStore(path) if store is None else store, tools=tools, **parts)
 
     def writer(
         self, name: str = "publish", effect: ToolEffect = ToolEffect.NON_IDEMPOTENT_WRITE, **options: Any

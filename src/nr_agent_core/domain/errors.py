@@ -263,5 +263,8 @@ class ProviderError(AgentCoreError):
 
 
 def _shown(value: object) -> str:
-    text = repr(value)
+    # What a host's own object says of itself may hold a key.
+    items = value if isinstance(value, (tuple, list, set, frozenset)) else (value,)
+    plain = all(item is None or isinstance(item, (str, bytes, int, float, enum.Enum)) for item in items)
+    text = repr(value) if plain else f"a {type(value).__name__}"
     return text if len(text) <= 80 else text[:77] + "..."

@@ -18,6 +18,7 @@ from nr_agent_core.domain.errors import AgentCoreError, IllegalMoveError, LostRa
 from nr_agent_core.domain.run import fold
 from nr_agent_core.domain.run_events import ToolFinished
 from nr_agent_core.domain.run_status import RunStatus
+from nr_agent_core.domain.sanitiser import sanitised_chain
 from nr_agent_core.domain.tool_result import Outcome
 from nr_agent_core.ports.unit_of_work import AppendEvents, UnitOfWork
 
@@ -115,7 +116,7 @@ class LateOutcomes:
             _log.info("late outcome of call %s of run %s was known already", event.call_id, run_id)
             return True
         except AgentCoreError as error:
-            _log.warning("late outcome of call %s of run %s waits: %s", event.call_id, run_id, error)
+            _log.warning("late outcome of call %s of run %s waits: %s", event.call_id, run_id, sanitised_chain(error))
             return False
 
     def _start_keeper(self) -> None:

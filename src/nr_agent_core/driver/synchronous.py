@@ -8,7 +8,7 @@ from typing import Any
 
 from nr_agent_core.domain.errors import AgentCoreError, LostRaceError, StoreError
 from nr_agent_core.domain.run_events import RunEvent
-from nr_agent_core.domain.sanitiser import failure_text
+from nr_agent_core.domain.sanitiser import failure_text, sanitised_chain
 from nr_agent_core.steps import Order, Segment, SegmentEnd, Steps
 
 _log = logging.getLogger("nr_agent_core")
@@ -46,4 +46,4 @@ def _try_to_fail(segment: Segment, error: Exception, perform: Callable[[Order], 
     try:
         _exhaust(segment.broken(failure_text(error)), perform)
     except AgentCoreError as refused:
-        _log.warning("run %s is left to its lease: %s", segment.run.id, refused)
+        _log.warning("run %s is left to its lease: %s", segment.run.id, sanitised_chain(refused))

@@ -12,6 +12,7 @@ from nr_agent_core.adapters.sqlite.schema import SETTLED
 from nr_agent_core.domain.errors import RunUnreadableError, StoredFormError
 from nr_agent_core.domain.provenance import AiRecordWritten, StoredWrite
 from nr_agent_core.domain.run_events import Started
+from nr_agent_core.domain.sanitiser import sanitised_chain
 from nr_agent_core.domain.tool_result import RecordWrite
 from nr_agent_core.ports.run_store import RunRow, StoredEvent
 
@@ -94,5 +95,5 @@ def _readable(rows: list[Any]) -> tuple[RunRow, ...]:
         try:
             found.append(codec.read_run_row(row[:14]))
         except StoredFormError as error:
-            _logger.warning("a run is left out of a list: %s", error)
+            _logger.warning("a run is left out of a list: %s", sanitised_chain(error))
     return tuple(found)
