@@ -105,6 +105,7 @@ def check_harmful(told: Told, plot: Plot) -> None:
         assert told.notices == []
 
 
+@pytest.mark.simulation
 @plots
 def test_deaths_singly_and_in_near_pairs_change_no_outcome(world: World, plot: Plot) -> None:
     """(P5, R6, R7, W3) Every point, before and after, and every pair within eight points of each other."""

@@ -8,6 +8,7 @@ import collections.abc
 import dataclasses
 import enum
 import inspect
+import re
 from typing import Annotated, Any, Literal, NewType, Optional
 
 import attrs
@@ -19,6 +20,12 @@ from nr_agent_core.domain.errors import NothingWrittenError, ToolDeclarationErro
 from nr_agent_core.domain.tool_decorator import DecoratedTool, tool
 from nr_agent_core.domain.tool_result import RecordReference, ToolEffect, ToolResult, WriteKind
 from nr_agent_core.domain.tools import Preview, Reconciliation, Tool, ToolContext, ToolRegistry
+
+
+def shown(value: object) -> str:
+    """A test's id that is the same in every process: without addresses of objects."""
+    return re.sub(r" at 0x[0-9a-f]+", "", str(value))
+
 
 CONTEXT = ToolContext("anna", "run-1", "1.0", "0" * 64, 120.0, "v7")
 
@@ -265,7 +272,7 @@ def test_one_decorator_may_declare_several_tools():
             },
         ),
     ],
-    ids=str,
+    ids=shown,
 )
 def test_the_schema_of_an_annotation(annotation, schema):
     """Each annotation that is understood, and what the model sees of it (T1)."""
@@ -297,7 +304,7 @@ def test_the_schema_of_an_annotation(annotation, schema):
         (Point, {"x": 1, "tags": ["t"], "unit": "cm"}, Point(1.0, ["t"], "cm")),
         (Annotated[Color, "Which?"], "red", Color.RED),
     ],
-    ids=str,
+    ids=shown,
 )
 def test_arguments_become_what_the_annotation_says(annotation, value, expected):
     """The function gets members and objects, never the JSON they came as."""
@@ -323,7 +330,7 @@ def test_arguments_become_what_the_annotation_says(annotation, value, expected):
         (Color | None, "green"),
         (dict[str, int], {"a": "b"}),
     ],
-    ids=str,
+    ids=shown,
 )
 def test_what_does_not_fit_is_a_violation(annotation, value):
     """Nothing is coerced that the schema does not allow (T8)."""
@@ -385,7 +392,7 @@ class Pairs(enum.Enum):
         "dataclasses.missing",
         lambda: None,
     ],
-    ids=str,
+    ids=shown,
 )
 def test_an_annotation_that_is_not_understood_is_refused_at_the_decorator(annotation):
     """Start-up, not the first call, is where a declaration fails (T1)."""
@@ -410,7 +417,7 @@ def test_an_annotation_that_is_not_understood_is_refused_at_the_decorator(annota
         (list[Color], [Color.RED], {}),
         (dict[str, int], {1: 1}, {}),
     ],
-    ids=str,
+    ids=shown,
 )
 def test_a_default_makes_a_parameter_optional(annotation, default, shown):
     """It is shown where it is JSON that fits; otherwise it is left unsaid. It applies all the same."""
@@ -505,7 +512,7 @@ def test_a_reading_function_may_return_a_text(annotation):
     assert returning(annotation, "read_only").tool.execute({}, CONTEXT) == ToolResult.text("")
 
 
-@pytest.mark.parametrize("annotation", [None, dict, int, str | None, list[str], Any], ids=str)
+@pytest.mark.parametrize("annotation", [None, dict, int, str | None, list[str], Any], ids=shown)
 def test_a_reading_function_annotated_otherwise_is_refused(annotation):
     """It would fail at every call; it fails at start-up instead (T4)."""
     with pytest.raises(ToolDeclarationError, match="neither"):
@@ -515,7 +522,7 @@ def test_a_reading_function_annotated_otherwise_is_refused(annotation):
 @pytest.mark.parametrize(
     "options",
     [{"effect": "write"}, {"name": "a b"}, {"deadline": 0}, {"approval": False}, {"group": ""}, {"enabled": None}],
-    ids=str,
+    ids=shown,
 )
 def test_a_bad_option_is_refused_at_the_decorator(options):
     """The mistake is found where it was made (T1)."""
