@@ -187,12 +187,27 @@ def _not_waited_for(_: ToolResult) -> None:
     """A preview or a reconcile that ends behind its deadline says nothing any more."""
 
 
+# What is stored of an answer must be readable again, or its run could never go on.
+_FACTS: dict[str, Any] = {
+    "text": str,
+    "calls": tuple | list,
+    "provider": str,
+    "model": str,
+    "input_tokens": int | None,
+    "output_tokens": int | None,
+    "finish_reason": str | None,
+    "provider_data": str | None,
+}
+
+
 def _garbage(answer: object) -> str | None:
     """What is wrong with the form of *answer*, or None."""
     if not isinstance(answer, ModelAnswer):
         return f"a {type(answer).__name__} instead of a ModelAnswer"
-    if not isinstance(answer.text, str):
-        return f"a text of type {type(answer.text).__name__}"
+    for name, kind in _FACTS.items():
+        value = getattr(answer, name)
+        if not isinstance(value, kind) or isinstance(value, bool):
+            return f"a {name} of type {type(value).__name__}"
     for call in answer.calls:
         if not (isinstance(call, ModelCall) and isinstance(call.name, str) and isinstance(call.arguments, str)):
             return "a call that is no ModelCall with a name and arguments as text"
