@@ -54,9 +54,10 @@ class Chat:
             raise InvalidValueError("the store of a chat", None, "a store; only a Runtime works without one")
         if isinstance(message_limit, bool) or not isinstance(message_limit, int) or message_limit < 1:
             raise InvalidValueError("the message limit", message_limit, "bytes from 1")
-        unknown = sorted(set(links or ()) - LINK_TARGETS)
-        if unknown:
-            raise InvalidValueError("the links of a chat", unknown, " and ".join(sorted(LINK_TARGETS)))
+        if links is not None and not (isinstance(links, Mapping) and LINK_TARGETS.issuperset(links)):
+            raise InvalidValueError("the links of a chat", links, " and ".join(sorted(LINK_TARGETS)))
+        if phrases is not None and not isinstance(phrases, ContinuePhraseRouter):
+            raise InvalidValueError("the phrases of a chat", phrases, "a ContinuePhraseRouter")
         self.runtime = Runtime(**parts)
         self._limit = message_limit
         self._replies = Replies(self.runtime.wiring.translator)

@@ -3,6 +3,7 @@ The parts of one application, checked once at the start: no globals, no locator.
 """
 
 import logging
+import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Required, TypedDict
 
@@ -106,9 +107,6 @@ class Wiring:
         lease_margin: float = LEASE_MARGIN,
         around_tool: AroundTool | None = None,
     ) -> None:
-        _check("store", store, "commit", optional=True)
-        _check("access", access, "may", optional=True)
-        _check("bus", bus, "announce", optional=True)
         self.store = store
         self.resolver = _resolver(model, configuration)
         if not isinstance(tools, Iterable):
@@ -122,10 +120,8 @@ class Wiring:
         self.zones = zones
         self.detector = ClaimDetector() if detector is None else detector
         self.unavailable_tools = unavailable_tools
-        if isinstance(lease_margin, bool) or not lease_margin >= 0:
-            raise InvalidValueError("the lease margin", lease_margin, "seconds from 0")
+        self.lease_margin = _seconds("the lease margin", lease_margin)
         self.translator = translator
-        self.lease_margin = float(lease_margin)
         self.around_tool = around_tool
         longest = max((tool.deadline for tool in self.registry.values()), default=MODEL_DEADLINE)
         self.late = LateOutcomes(store, patience=max(longest, MODEL_DEADLINE) + self.lease_margin)
@@ -177,8 +173,29 @@ def _resolver(
     return FixedConfiguration(Configuration(model=model))
 
 
+# What each part is known by: what is something else is refused at the start, not when it is first used.
+_METHODS = {
+    "store": "commit",
+    "access": "may",
+    "bus": "announce",
+    "executor": "run",
+    "ids": "run_id",
+    "clock": "now",
+    "zones": "ceiling",
+    "detector": "claims_change",
+    "unavailable_tools": "unavailable",
+    "translator": "translate",
+    "around_tool": "__call__",
+}
+
+
+def _seconds(subject: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+        raise InvalidValueError(subject, value, "seconds from 0")
+    return float(value)
+
+
 def _check(name: str, part: object, method: str, *, optional: bool = False) -> None:
-    """A part that is something else altogether is refused at the start, not when it is first used."""
     if part is None and optional:
         return
     if isinstance(part, type) or not callable(getattr(part, method, None)):
@@ -187,12 +204,14 @@ def _check(name: str, part: object, method: str, *, optional: bool = False) -> N
 
 def checked_parts(facade: str, parts: Mapping[str, object]) -> None:
     """
-    Refuse names that are no parts, and a missing store, in words about *facade*.
+    Refuse names that are no parts, a missing store, and parts that are something else altogether.
 
     Raises:
-        InvalidValueError: a name is unknown, or ``store`` was not given.
+        InvalidValueError: a name is unknown, ``store`` was not given, or a part lacks its methods.
     """
     unknown = sorted(parts.keys() - Parts.__annotations__.keys())
     if unknown or "store" not in parts:
         found = unknown or "given without a store"
         raise InvalidValueError(f"an argument of {facade}", found, ", ".join(Parts.__annotations__))
+    for name, method in _METHODS.items():
+        _check(name, parts.get(name), method, optional=True)
