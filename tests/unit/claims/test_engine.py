@@ -127,6 +127,14 @@ REPEATED = [
     "```\n",
     "now is ",
     "saved by the ",
+    "3 → a\n",
+    "- 3 → a\n",
+    "saved. ",
+    "✅\n",
+    "x: on\n",
+    "pages:a:b_",
+    "a.b/c-",
+    "#a@b",
 ]
 
 
@@ -138,6 +146,23 @@ def test_time_grows_with_the_text_only(policy, piece):
     small, large = piece * (10_000 // len(piece)), piece * (40_000 // len(piece))
 
     assert _cpu(detector, large) < 10 * _cpu(detector, small) + 0.1
+
+
+@pytest.mark.parametrize("decoy", ["It is not saved. ", "not saved\n", "if it is saved, ", "3 files, none saved; "])
+def test_no_amount_of_text_hides_a_claim(decoy):
+    """Only so much of an answer is judged; what is left unread with a claiming word in it counts as a claim."""
+    detector = ClaimDetector()
+
+    assert detector.claims(decoy * 100) == ()
+    (claim,) = detector.claims(decoy * (1_000_000 // len(decoy)) + "\n\nI have saved it.")
+    assert (claim.word, claim.why) == ("saved", "not read")
+
+
+def test_unread_text_adds_nothing_to_a_claim():
+    """An answer that claims something is not said to hold more because it is long."""
+    text = "I have saved it. " + "It is not saved. " * 60_000
+
+    assert [claim.why for claim in ClaimDetector().claims(text)] == ["I have done"]
 
 
 def _cpu(detector, text):

@@ -7,7 +7,7 @@ decides: no language is guessed for the text.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from nr_agent_core.domain.claims.claim import Claim
 from nr_agent_core.domain.claims.context import Surroundings
@@ -17,6 +17,14 @@ from nr_agent_core.domain.claims.normalise import Reading
 from nr_agent_core.domain.claims.scan import SIGNS, Scanner
 from nr_agent_core.domain.claims.segments import Segments, Span
 from nr_agent_core.domain.claims.tokens import TOKEN, is_name
+
+_EFFORT: Final = 500_000
+"""
+How much of one answer is judged, in characters of sentences that hold a claiming word. An answer with more of them and
+no claim so far gets one claim where judging ended: no amount of text hides a claim.
+"""
+_COST: Final = 40
+"""What judging a sentence costs whatever its length, in characters."""
 
 
 class AssertedRule:
@@ -40,20 +48,29 @@ class AssertedRule:
         Every claim of *text*, in its order.
         """
         reading = Reading(text)
-        places = self._scanner.places(reading.text)
+        places = self._scanner.places(reading)
         if not places:
             return
         segments = Segments(reading, self._abbreviations)
         around = Surroundings(segments, self._lexicons)
-        done = -1
+        done, left, silent = -1, _EFFORT, True
         for place in places:
             if place < done:
                 continue
             span = segments.around(place)
             done = span.end
+            left -= span.end - span.start + _COST
+            if left < 0:
+                break
             for start, end, lexicon, why in self._claims(reading.text, span, around):
+                silent = False
                 word = reading.text[start:end]
                 yield Claim(reading.origin(start), reading.origin(end), word, lexicon.code, why)
+        if left < 0 and silent:
+            word = TOKEN.search(reading.text, place)
+            start, end = word.span() if word else (place, place + 1)
+            claimed = reading.text[start:end], self._lexicons[0].code, "not read"
+            yield Claim(reading.origin(start), reading.origin(end), *claimed)
 
     def _own_words(self, lexicon: Lexicon) -> frozenset[str]:
         """
@@ -65,7 +82,7 @@ class AssertedRule:
     def _claims(self, text: str, span: Span, around: Surroundings) -> Iterator[tuple[int, int, Lexicon, str]]:
         tokens = TOKEN.findall(text, span.start, span.end)
         found: list[tuple[int, Lexicon, str]] = []
-        for lexicon in self._concerned(tokens):
+        for lexicon in self._concerned(text, span, tokens):
             judge = Judge(lexicon, tokens, around.of(span, lexicon))
             found += ((index, lexicon, why) for index, why in judge.found())
         if not found:
@@ -77,13 +94,15 @@ class AssertedRule:
                 seen.add(index)
                 yield *spans[index], lexicon, why
 
-    def _concerned(self, tokens: list[str]) -> list[Lexicon]:
+    def _concerned(self, text: str, span: Span, tokens: list[str]) -> list[Lexicon]:
         """
         The languages whose claiming words stand in the sentence, unless another's function words rule them out.
         """
         words = set(tokens)
-        words.update(part for token in tokens if "-" in token and not is_name(token) for part in token.split("-"))
-        words.update(token.partition(":")[2] for token in tokens if ":" in token)
+        if text.find("-", span.start, span.end) >= 0:
+            words.update(part for token in tokens if "-" in token and not is_name(token) for part in token.split("-"))
+        if text.find(":", span.start, span.end) >= 0:
+            words.update(token.partition(":")[2] for token in tokens if ":" in token)
         hit = [lexicon for lexicon in self._lexicons if not lexicon.noticed.isdisjoint(words)]
         if not hit:
             return list(self._lexicons[:1]) if not SIGNS.isdisjoint(words) else []

@@ -2,7 +2,7 @@
 The detector a host holds: a policy and the languages it reads.
 
 The rules behind it are compiled once per process and choice of languages, when the first text
-comes; a detector itself is two fields.
+comes; a detector itself is three fields.
 """
 
 import functools
@@ -39,7 +39,7 @@ class ClaimDetector:
         InvalidValueError: *policy* is no policy, or a code has no data file. Nothing was compiled.
     """
 
-    __slots__ = ("_languages", "_policy")
+    __slots__ = ("_languages", "_policy", "_rule")
 
     def __init__(
         self,
@@ -50,6 +50,7 @@ class ClaimDetector:
             raise InvalidValueError("claim policy", policy, "a ClaimPolicy")
         self._policy = policy
         self._languages = None if languages is None else _checked(policy, languages)
+        self._rule: _Rule | None = None
 
     @property
     def policy(self) -> ClaimPolicy:
@@ -65,20 +66,22 @@ class ClaimDetector:
         """
         Whether *text* claims a change; stops at the first claim. Never raises for a string (V2).
         """
-        return next(self._rule().find(text), None) is not None
+        return next(self._compiled().find(text), None) is not None
 
     def claims(self, text: str) -> tuple[Claim, ...]:
         """
         Every claim in *text*, in its order. Never raises for a string (V2).
         """
-        return tuple(self._rule().find(text))
+        return tuple(self._compiled().find(text))
 
     def __repr__(self) -> str:
         chosen = "all" if self._languages is None else ", ".join(self._languages)
         return f"<ClaimDetector {self._policy.value}: {chosen}>"
 
-    def _rule(self) -> _Rule:
-        return _compiled(self._policy, self.languages)
+    def _compiled(self) -> _Rule:
+        if self._rule is None:
+            self._rule = _compiled(self._policy, self.languages)
+        return self._rule
 
 
 @functools.cache

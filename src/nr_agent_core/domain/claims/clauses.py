@@ -5,6 +5,8 @@ A clause ends at a comma, a bracket, a contrast word, before a word that begins 
 another finite verb follows. Colons, semicolons and dashes end more: nothing is handed on across them.
 """
 
+from functools import reduce
+from operator import or_
 from typing import Final
 
 from nr_agent_core.domain.claims import word_class as wc
@@ -13,6 +15,9 @@ _SUBJECT: Final = wc.SELF | wc.PRONOUN
 _OPENING: Final = wc.SUBORDINATE | wc.CONDITION | wc.PASS_ON
 _HARD: Final = wc.BREAK | wc.COLON
 _VERBAL: Final = wc.AUXILIARY | wc.FINITE | wc.STATE_VERB
+_TURNING: Final = wc.CONTRAST | _OPENING
+_SUBJECT_OR_VERB: Final = _VERBAL | _SUBJECT
+_TOLD: Final = wc.AUXILIARY | wc.PARTICIPLE | wc.FINITE
 _NOTED: Final = wc.CUT | wc.CONTRAST | _OPENING | wc.CONJUNCTION | _VERBAL | _SUBJECT | wc.PARTICIPLE
 
 
@@ -63,12 +68,11 @@ class Clause:
 
     def __init__(self, start: int, end: int, flags: list[int]) -> None:
         self.start, self.end = start, end
-        union = rest = 0
-        for bits in flags[start:end]:
-            union |= bits
-            if not bits & wc.PARTICIPLE:
-                rest |= bits
-        self.union, self.rest = union, rest
+        within = flags[start:end]
+        union = reduce(or_, within, 0)
+        self.union = self.rest = union
+        if union & wc.PARTICIPLE:
+            self.rest = reduce(or_, [bits for bits in within if not bits & wc.PARTICIPLE], 0)
         self.negator = end
         if union & wc.NEG:
             self.negator = next(at for at in range(start, end) if flags[at] & wc.NEG)
@@ -116,7 +120,7 @@ def cut(flags: list[int], *, adjacent: bool) -> list[Clause]:
                     clauses[-1].colon = True
             depth = max(0, depth + bool(bits & wc.OPEN) - bool(bits & wc.CLOSE))
             start, seen_verb, told, joint = index + 1, False, False, -1
-        elif bits & (wc.CONTRAST | _OPENING) and index > start and not _continues(bits, flags[index - 1]):
+        elif bits & _TURNING and index > start and not _continues(bits, flags[index - 1]):
             if bits & wc.CONTRAST and not (adjacent or told):
                 continue
             close(index)
@@ -124,12 +128,12 @@ def cut(flags: list[int], *, adjacent: bool) -> list[Clause]:
             start, seen_verb, told, joint = index, False, False, -1
         elif bits & wc.CONJUNCTION:
             joint = index
-        elif joint >= 0 and seen_verb and bits & (_VERBAL | _SUBJECT):
+        elif joint >= 0 and seen_verb and bits & _SUBJECT_OR_VERB:
             if _own_clause(flags, joint, index, bits):
                 close(joint)
                 start, joined = joint + 1, True
             joint = -1
-        if bits & (wc.AUXILIARY | wc.PARTICIPLE | wc.FINITE):
+        if bits & _TOLD:
             seen_verb = True
             told = told or bool(bits & wc.PARTICIPLE)
     close(len(flags))

@@ -36,6 +36,14 @@ _NO_NOUN: Final = (
 )
 _TELLING: Final = wc.AUXILIARY | wc.FINITE
 _REACH: Final = 8
+_LOOKED_AT: Final = wc.CLAIMING | wc.MARK | wc.ARROW | wc.BEFORE | wc.LABEL | wc.SWITCHED
+_LEADING_IN: Final = wc.SUBORDINATE | wc.CONDITION | wc.PASS_ON
+_MINE: Final = wc.SELF | wc.SELF_HAVE
+_NOT_MINE: Final = wc.OTHER | wc.PRONOUN
+_GOVERNING: Final = wc.MODAL | wc.HAD | wc.INFINITIVE | wc.GETS
+_UNDECIDED: Final = (
+    wc.CUT | wc.CONJUNCTION | wc.ADVERB | wc.NEG | wc.BEEN | wc.BE | wc.WAS | wc.SELF_HAVE | wc.PASSIVE | wc.SELF
+)
 
 Found = tuple[int, str]
 
@@ -73,6 +81,8 @@ class Judge:
         """
         Index and reason of every claim, in order.
         """
+        if self._governed():
+            return
         self._clauses = cut(self._flags, adjacent=self._lexicon.adjacent)
         for clause in self._clauses:
             self._sentence |= clause.union
@@ -86,23 +96,37 @@ class Judge:
                 self._carry = Carry()
             yield from self._in_clause(number, clause, FIRST_PERSON if number >= asked else 0)
 
+    def _governed(self) -> bool:
+        """
+        Whether the one claiming word follows a verb that takes it back: nothing else need be known of the sentence.
+        """
+        forms = [index for index, bits in enumerate(self._flags) if bits & _LOOKED_AT]
+        if not forms:
+            return True
+        if (
+            len(forms) > 1
+            or not forms[0]
+            or not self._lexicon.adjacent
+            or self._flags[forms[0]] & ~wc.PARTICIPLE & _LOOKED_AT
+        ):
+            return False
+        before = self._flags[forms[0] - 1]
+        return bool(before & _GOVERNING and not before & _UNDECIDED)
+
     def _in_clause(self, number: int, clause: Clause, asked: int) -> Iterator[Found]:
         part, carry = self._part, self._carry
         self._before = self._clauses[number - 1].union if number and not clause.hard else 0
-        side = clause.bracketed or clause.opener & (wc.SUBORDINATE | wc.CONDITION | wc.PASS_ON)
+        side = clause.bracketed or clause.opener & _LEADING_IN
         part.enter(clause, self._flags)
         if self._inverted(number, clause):
             part.block = FIRST_PERSON
         if (clause.rest & _OWN or clause.other <= clause.start + 1 < clause.end) and not side:
             carry.use = None
-            if clause.rest & (wc.SELF | wc.SELF_HAVE):
+            if clause.rest & _MINE:
                 carry.self_subject = True
-            elif clause.rest & (wc.OTHER | wc.PRONOUN) or not clause.opener & (wc.AUXILIARY | wc.FINITE):
+            elif clause.rest & _NOT_MINE or not clause.opener & _TELLING:
                 carry.self_subject = False
-        if (
-            clause.union & wc.CLAIMING | clause.union & (wc.MARK | wc.ARROW | wc.BEFORE | wc.LABEL | wc.SWITCHED)
-            and asked < FIRST_PERSON
-        ):
+        if clause.union & _LOOKED_AT and asked < FIRST_PERSON:
             yield from self._claims(number, clause)
         if not side:
             carry.union = clause.union

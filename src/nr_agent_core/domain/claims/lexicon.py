@@ -23,7 +23,7 @@ ever looked up in sets, however many forms there are.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from nr_agent_core.domain.claims import word_class as wc
@@ -69,6 +69,19 @@ Phrase = tuple[tuple[str, ...], int]
 """The words after the second, and the classes."""
 
 
+class _Words(dict[str, int]):
+    """
+    The listed words; asked for another one, its classes by shape, remembered for nothing: texts are endless.
+    """
+
+    def __init__(self, unlisted: Callable[[str], int]) -> None:
+        super().__init__(_PUNCTUATION)
+        self._unlisted = unlisted
+
+    def __missing__(self, token: str) -> int:
+        return self._unlisted(token)
+
+
 class Lexicon:
     """
     One language, ready to classify tokens.
@@ -106,7 +119,7 @@ class Lexicon:
         self.split_verbs: dict[str, frozenset[str]] = {
             verb: frozenset(particles.split()) for verb, particles in table.get("split_verbs", {}).items()
         }
-        self.words: dict[str, int] = dict(_PUNCTUATION)
+        self.words = _Words(self._unlisted)
         self.phrases: dict[str, dict[str, list[Phrase]]] = {}
         self._prefixes: tuple[str, ...] = tuple(table.get("hyphen_prefixes", "").split())
         for name, listed in table["words"].items():
@@ -127,19 +140,16 @@ class Lexicon:
         """
         The classes of each of *tokens*; words of a phrase carry the phrase's.
         """
-        words = self.words
-        flags = [words[token] if token in words else self._unlisted(token) for token in tokens]
-        last = len(tokens) - 1
-        for index, bits in enumerate(flags):
-            if bits & wc.PHRASE and index < last:
-                phrases = self.phrases[tokens[index]].get(tokens[index + 1])
-                if phrases:
-                    _mark(tokens, flags, index, phrases)
+        flags = list(map(self.words.__getitem__, tokens))
+        firsts, last = self.phrases, len(tokens) - 1
+        for index in [index for index, token in enumerate(tokens) if token in firsts]:
+            if index < last and (phrases := firsts[tokens[index]].get(tokens[index + 1])) and flags[index] & wc.PHRASE:
+                _mark(tokens, flags, index, phrases)
         return flags
 
     def _unlisted(self, token: str) -> int:
         """
-        Classes of a word that no list holds, by its shape; remembered for nothing: texts are endless.
+        Classes of a word that no list holds, by its shape.
         """
         if token.isalpha():
             return wc.ADVERB if self._adverb_endings and token.endswith(self._adverb_endings) else 0

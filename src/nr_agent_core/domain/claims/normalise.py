@@ -47,6 +47,7 @@ _QUOTATION: Final = re.compile(
 )
 
 
+_OPENING_QUOTES: Final = "\u201e\u201c\u00ab\u00bb"
 _STRUCTURED: Final = re.compile(r"\s*[{\[]\s*[\"{\[]")
 _STRUCTURE: Final = re.compile(r'"(?:[^"\\]|\\.)*(?:"(?P<key>\s*:)?|\Z)|[{}\[\]]', re.DOTALL)
 _STATED: Final = 4
@@ -58,12 +59,12 @@ class Reading:
     The normalised copy of one text.
 
     Attributes:
-        text: the copy, lower case; a character of it stands for one of the original or for a composed few.
+        low: the copy, lower case; a character of it stands for one of the original or for a composed few.
 
-        cased: the same before lower case and blanking.
+        cased: the same before lower case.
     """
 
-    __slots__ = ("_ends", "_shifts", "cased", "text")
+    __slots__ = ("_ends", "_shifts", "_text", "cased", "low")
 
     def __init__(self, original: str) -> None:
         self._ends: list[int] = []
@@ -72,10 +73,19 @@ class Reading:
         if not plain.isascii():
             for curly, straight in _STRAIGHT:
                 plain = plain.replace(curly, straight)
-        if _INSIDE.search(plain) or (not plain.isascii() and _SUSPECT.search(plain)):
+        inside = ("*" in plain or "-\n" in plain or "- \n" in plain) and _INSIDE.search(plain)
+        if inside or (not plain.isascii() and _SUSPECT.search(plain)):
             plain = self._changed(plain)
         self.cased = plain
-        self.text = _blanked(_lower(plain))
+        self.low = _lower(plain)
+        self._text: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The copy in lower case, without what is no statement of its own; made when it is asked for."""
+        if self._text is None:
+            self._text = _blanked(self.low)
+        return self._text
 
     def origin(self, position: int) -> int:
         """
@@ -124,10 +134,12 @@ def _blanked(text: str) -> str:
         text = _QUOTED_LINE.sub(_spaces, text)
         text = _TAG.sub(_break, text)
     if "*" in text or "_" in text:
-        text = _EMPHASIS.sub(_spaces, text.replace("**", "  ").replace("__", "  "))
+        text = text.replace("**", "  ").replace("__", "  ")
+        if "*" in text or "_" in text:
+            text = _EMPHASIS.sub(_spaces, text)
     if "://" in text:
         text = _ADDRESS.sub(_quote, text)
-    if not text.isascii() or '"' in text or "`" in text:
+    if '"' in text or "`" in text or (not text.isascii() and any(mark in text for mark in _OPENING_QUOTES)):
         text = _QUOTATION.sub(_quote, text)
     if " '" in text or "('" in text:
         text = _SINGLE_QUOTED.sub(_quote, text)

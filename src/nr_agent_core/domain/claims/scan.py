@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from nr_agent_core.domain.claims.lexicon import Lexicon
+from nr_agent_core.domain.claims.normalise import Reading
+from nr_agent_core.domain.claims.segments import BULLET
 from nr_agent_core.domain.claims.tokens import ARROWS, MARKS
 
 SIGNS: Final = frozenset(MARKS + ARROWS)
@@ -18,6 +20,8 @@ SIGNS: Final = frozenset(MARKS + ARROWS)
 
 _SIGN: Final = re.compile(f"[{MARKS}{ARROWS}]")
 _WORD: Final = re.compile(r"[^\W\d_]+")
+_LETTERS: Final = bytes(byte if byte >= 128 or chr(byte).isalpha() else 32 for byte in range(256))
+"""ASCII without letters becomes blank; what is beyond ASCII is told apart word by word."""
 
 
 class Scanner:
@@ -30,11 +34,10 @@ class Scanner:
 
     def __init__(self, lexicons: Sequence[Lexicon]) -> None:
         self._triggers = frozenset[str]().union(*(lexicon.triggers for lexicon in lexicons))
-        self._positioned = (
-            (frozenset[str]().union(*(lexicon.labels for lexicon in lexicons)), "", ":"),
-            (frozenset[str]().union(*(lexicon.before for lexicon in lexicons)), "(", ""),
-            (frozenset[str]().union(*(lexicon.values for lexicon in lexicons)), ": ", ""),
-        )
+        self._labels = frozenset[str]().union(*(lexicon.labels for lexicon in lexicons))
+        self._before = frozenset[str]().union(*(lexicon.before for lexicon in lexicons))
+        values = sorted(frozenset[str]().union(*(lexicon.values for lexicon in lexicons)))
+        self._value = re.compile(f":[ *_]{{1,8}}({'|'.join(map(re.escape, values))})(?!\\w)")
         anchored: dict[str, list[str]] = {}
         for lexicon in lexicons:
             for anchor, phrases in lexicon.anchored.items():
@@ -42,26 +45,58 @@ class Scanner:
         self._anchored = {anchor: phrases for anchor, phrases in anchored.items() if anchor not in self._triggers}
         self._anchors = frozenset(self._anchored)
 
-    def places(self, text: str) -> list[int]:
+    def places(self, reading: Reading) -> list[int]:
         """
-        Where claiming words, phrases and signs stand in the normalised *text*, in order.
+        Where claiming words, phrases and signs stand in the text of *reading*, in order.
         """
+        low = reading.low
+        words = _words(low)
+        triggers, anchors = self._triggers & words, self._anchors & words
+        phrases = [phrase for anchor in anchors for phrase in self._anchored[anchor] if phrase in low]
+        phrases += [word + ":" for word in self._labels & words if word + ":" in low]
+        opened = ["(" + word for word in self._before & words if "(" + word in low]
+        value = ":" in low and self._value.search(low)
+        signs = not low.isascii() and _SIGN.search(low)
+        if not (triggers or phrases or opened or value or signs):
+            return []
+        text = reading.text
         places: list[int] = []
-        words = set(_WORD.findall(text))
-        for word in self._triggers & words:
+        for word in triggers:
             places += _places_of(word, text)
-        for anchor in self._anchors & words:
-            for phrase in self._anchored[anchor]:
-                places += _places_of(phrase, text)
-        for listed, before, after in self._positioned:
-            if before in text and after in text:
-                for word in listed & words:
-                    whole = before + word + after
-                    places += (at + len(before) for at in _places_of(whole, text))
-        if not text.isascii():
-            places += (match.start() for match in _SIGN.finditer(text))
+        for phrase in phrases:
+            places += _places_of(phrase, text)
+        for phrase in opened:
+            places += (at + 1 for at in _places_of(phrase, text))
+        if value:
+            places += (match.start(1) for match in self._value.finditer(text))
+        if signs:
+            places += (
+                match.start() for match in _SIGN.finditer(text) if match[0] in MARKS or _listed(text, match.start())
+            )
         places.sort()
         return places
+
+
+def _listed(text: str, at: int) -> bool:
+    """
+    Whether the line of *at* is an item of a list: elsewhere an arrow only points.
+    """
+    return BULLET.match(text, text.rfind("\n", 0, at) + 1) is not None
+
+
+def _words(text: str) -> set[str]:
+    """
+    The different words of *text*, which are runs of letters.
+    """
+    if "\\n" in text:
+        text = text.replace("\\n", "  ")
+    if text.isascii():
+        return set(text.encode().translate(_LETTERS).decode().split())
+    kept = text.encode("utf-8", "surrogatepass").translate(_LETTERS).decode("utf-8", "surrogatepass")
+    words = set(kept.split())
+    for word in [word for word in words if not word.isascii()]:
+        words.update(_WORD.findall(word))
+    return words
 
 
 def _places_of(phrase: str, text: str) -> Iterator[int]:

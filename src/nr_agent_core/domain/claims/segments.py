@@ -6,13 +6,16 @@ hand is kept and every character is looked at a bounded number of times.
 """
 
 import re
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from nr_agent_core.domain.claims.normalise import Reading
 
 _STOP: Final = re.compile("[.!?\u2026\u3002\uff01\uff1f]+[\"'\u201c\u201d)\\]*_]*(?=\\s|$)")
-_BULLET: Final = re.compile("[ \t]*(?:[-*+\u2022\u2013\u2014\u00b7\u25aa\u25cf]|\\d{1,3}[.)]|#{1,6})[ \t]+")
+BULLET: Final = re.compile("[ \t]*(?:[-*+\u2022\u2013\u2014\u00b7\u25aa\u25cf]|\\d{1,3}[.)]|#{1,6})[ \t]+")
 _LONGEST_ABBREVIATION: Final = 8
+_LONGEST: Final = 20_000
+"""What is longer is no sentence: it is read in parts, so that time and memory stay bounded."""
 
 
 class Line(NamedTuple):
@@ -101,7 +104,21 @@ class Segments:
             start = end
         if start < line.end or not spans:
             spans.append(Span(start, line.end, False, line, -1))
+        if line.end - line.body > _LONGEST:
+            return [part for span in spans for part in self._parts(span)]
         return spans
+
+    def _parts(self, span: Span) -> Iterator[Span]:
+        """
+        *span*, cut at blanks if it is too long for a sentence.
+        """
+        start = span.start
+        while span.end - start > _LONGEST:
+            blank = self.text.rfind(" ", start + 1, start + _LONGEST)
+            end = start + _LONGEST if blank < 0 else blank
+            yield span._replace(start=start, end=end)
+            start = end
+        yield span._replace(start=start)
 
     def _cells(self, line: Line) -> list[Span]:
         spans: list[Span] = []
@@ -156,7 +173,7 @@ class Segments:
         return self._made(start, len(self.text) if end < 0 else end)
 
     def _made(self, start: int, end: int) -> Line:
-        bullet = _BULLET.match(self.text, start, end)
+        bullet = BULLET.match(self.text, start, end)
         return Line(start, end, bullet.end() if bullet else start)
 
 
