@@ -6,6 +6,7 @@ converted is kept beside what it was made from, and a turn pays for what is new.
 """
 
 import bisect
+import itertools
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
@@ -68,15 +69,16 @@ class BriefedHistory:
     """
     Messages beside what the model reads of them, and what that is taken for in tokens. Never changed once made.
 
-    ``turns`` holds the position of each user message; ``facts`` what the runs' messages tell.
+    ``turns`` holds the position of each user message; ``facts`` what the runs' messages tell. The
+    tokens of the lines from one index to another are the difference of ``until`` at the two.
     """
 
-    __slots__ = ("facts", "lines", "sources", "tokens", "turns")
+    __slots__ = ("facts", "lines", "sources", "turns", "until")
 
     def __init__(self, sources: tuple[Message, ...] = (), facts: RunFacts | None = None) -> None:
         self.sources, self.facts = sources, RunFacts() if facts is None else facts
         self.lines: list[ModelMessage] = []
-        self.tokens: list[int] = []
+        self.until: list[int] = [0]
         self.turns: list[int] = []
 
     @property
@@ -105,27 +107,28 @@ class BriefedHistory:
         same = self.sources[away:] if 0 <= away < len(self.sources) else ()
         if not same or messages[: len(same)] != same:
             return made
-        made.lines, made.tokens = self.lines[away:], self.tokens[away:]
+        made.lines, made.until = self.lines[away:], self.until[away:]
         made.turns = self.turns[bisect.bisect_left(self.turns, made.first) :]
         return made
 
     def _add(self, message: Message) -> None:
         if message.role is MessageRole.USER:
             self.turns.append(message.position)
-            self.lines.append(ModelMessage("user", message.text))
-            self.tokens.append(message.tokens + MESSAGE_TOKENS)
-            return
-        line, tokens = _assistant(message, self.facts.about(message.run_id))
+            line, tokens = ModelMessage("user", message.text), message.tokens + MESSAGE_TOKENS
+        else:
+            line, tokens = _assistant(message, self.facts.about(message.run_id))
         self.lines.append(line)
-        self.tokens.append(tokens)
+        self.until.append(self.until[-1] + tokens)
 
     def _tell_anew(self, runs: set[str]) -> None:
         """Convert the messages of these runs again."""
         if not runs:
             return
+        tokens = [until - start for start, until in itertools.pairwise(self.until)]
         for index, message in enumerate(self.sources[: len(self.lines)]):
             if message.run_id in runs and message.role is MessageRole.ASSISTANT:
-                self.lines[index], self.tokens[index] = _assistant(message, self.facts.about(message.run_id))
+                self.lines[index], tokens[index] = _assistant(message, self.facts.about(message.run_id))
+        self.until = list(itertools.accumulate(tokens, initial=0))
 
 
 class BriefingCache:

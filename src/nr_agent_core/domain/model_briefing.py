@@ -80,7 +80,6 @@ class Briefing:
         "_system",
         "_tokens",
         "_tools",
-        "_until",
         "_user",
         "_user_tokens",
     )
@@ -109,7 +108,6 @@ class Briefing:
         self._user_tokens = estimate(text) + MESSAGE_TOKENS
         self._head = estimate(system) + MESSAGE_TOKENS
         self._starts = self._turns()
-        self._until = [0, *itertools.accumulate(self._history.tokens)]
         self._rounds: list[tuple[Round, tuple[ModelMessage, ...], int]] = []
 
     def request(self, run: Run, offer_tools: bool) -> BriefedRequest | None:
@@ -131,21 +129,19 @@ class Briefing:
         return BriefedRequest(ModelRequest(self._system, messages, tools), len(messages), history.first + start)
 
     def _turns(self) -> list[int]:
-        """The index of the first message of each earlier turn, and behind them that of the end."""
+        """The position of the first message of each earlier turn, and behind them that of the run's own."""
         history, first, end = self._history, self._history.first, len(self._history.lines)
-        starts = [position - first for position in history.turns]
         # What stands before the first user message is the rest of a turn that was cut, or a
         # greeting at the very beginning of the conversation.
-        if end and first == 0 and starts[:1] != [0]:
-            starts.insert(0, 0)
-        return [*starts, end]
+        greeting = [0] if end and first == 0 and history.turns[:1] != [0] else []
+        return [*greeting, *history.turns, first + end]
 
     def _start(self, floor: int) -> int | None:
         """The index of the first message that fits; None when the floor does not."""
-        starts, until = self._starts, self._until
-        turns = (until[end] - until[start] for start, end in itertools.pairwise(starts))
-        left_out = fit(turns, floor + until[-1] - until[starts[0]], floor, self._tokens)
-        return None if left_out is None else starts[left_out]
+        starts, until, first = self._starts, self._history.until, self._history.first
+        turns = (until[end - first] - until[start - first] for start, end in itertools.pairwise(starts))
+        left_out = fit(turns, floor + until[-1] - until[starts[0] - first], floor, self._tokens)
+        return None if left_out is None else starts[left_out] - first
 
     def _dialogue(self, run: Run) -> tuple[list[ModelMessage], int]:
         """The run's own rounds: what the model said and called, and what came of the calls."""

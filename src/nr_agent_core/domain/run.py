@@ -218,8 +218,9 @@ class Run:
         return (*self.rounds[:-1], attrs.evolve(self.rounds[-1], **changes))
 
 
-_PLACES = {field.name: place for place, field in enumerate(attrs.fields(Run))}
-_values_of = operator.attrgetter(*_PLACES)
+_NAMES = tuple(field.name for field in attrs.fields(Run))
+_PLACES = {name: place for place, name in enumerate(_NAMES)}
+_values_of = operator.attrgetter(*_NAMES)
 
 
 def fold(run_id: str, events: Iterable[RunEvent]) -> Run:
