@@ -67,8 +67,8 @@ class AssertedRule:
                 word = reading.text[start:end]
                 yield Claim(reading.origin(start), reading.origin(end), word, lexicon.code, why)
         if left < 0 and silent:
-            word = TOKEN.search(reading.text, place)
-            start, end = word.span() if word else (place, place + 1)
+            token = TOKEN.search(reading.text, place)
+            start, end = token.span() if token else (place, place + 1)
             claimed = reading.text[start:end], self._lexicons[0].code, "not read"
             yield Claim(reading.origin(start), reading.origin(end), *claimed)
 

@@ -110,12 +110,12 @@ class Segments:
 
     def _parts(self, span: Span) -> Iterator[Span]:
         """
-        *span*, cut at blanks if it is too long for a sentence.
+        *span*, cut behind a semicolon, a comma or at least a blank if it is too long for a sentence.
         """
         start = span.start
         while span.end - start > _LONGEST:
-            blank = self.text.rfind(" ", start + 1, start + _LONGEST)
-            end = start + _LONGEST if blank < 0 else blank
+            near = start + _LONGEST // 2, start + _LONGEST
+            end = next((at for at in (self.text.rfind(sign, *near) + 1 for sign in ";, ") if at), near[1])
             yield span._replace(start=start, end=end)
             start = end
         yield span._replace(start=start)
