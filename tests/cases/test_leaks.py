@@ -303,16 +303,13 @@ def test_a_store_that_is_locked_names_no_path_in_the_log(tmp_path: Path, caplog:
     path.parent.mkdir()
     lock = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
 
-    class Bus:
-        def subscribe(self, listener: object) -> None:
-            """Nobody does."""
-
-        def announce(self, event: object) -> None:
-            """A bus that breaks its promise while nothing can be stored."""
+    class Executor:
+        def run(self, work: object, *, deadline: float, late: object) -> ToolResult:
+            """A host's own part that breaks while nothing can be stored."""
             lock.execute("BEGIN IMMEDIATE")
             raise RuntimeError(TOLD)
 
-    desk = Desk(store=SqliteStore(path, busy_timeout=0.05), bus=Bus())
+    desk = Desk(store=SqliteStore(path, busy_timeout=0.05), executor=Executor())
     sent = desk.waiting()
     with pytest.raises(RuntimeError):
         desk.decide(sent.conversation)

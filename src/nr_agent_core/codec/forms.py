@@ -14,6 +14,7 @@ The converter is built once per process, on first use: importing this module cos
 import enum
 import functools
 import json
+import os
 import re
 import threading
 import types
@@ -229,13 +230,14 @@ class _Forms:
 
 
 _built: list[_Forms] = []
-_building = threading.Lock()
+# By process: the lock of a parent may be held for ever by a thread that is not there.
+_building: dict[int, threading.Lock] = {}
 
 
 def _forms() -> _Forms:
     """The one of this process. Threads that come first at once wait for one of them to build it."""
     if not _built:
-        with _building:
+        with _building.setdefault(os.getpid(), threading.Lock()):
             if not _built:
                 _built.append(_Forms())
     return _built[0]

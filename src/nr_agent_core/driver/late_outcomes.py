@@ -8,6 +8,7 @@ kept and tried again until it no longer does, at most for one lease.
 """
 
 import logging
+import os
 import threading
 import time
 from typing import Self
@@ -43,10 +44,20 @@ class LateOutcomes:
 
     def __init__(self, store: UnitOfWork | None, *, patience: float = 300.0) -> None:
         self._store, self._patience = store, patience
-        self._lock = threading.Lock()
+        self._begin()
+
+    def _begin(self) -> None:
+        self._process, self._own_lock = os.getpid(), threading.Lock()
         self._driven: dict[str, list[ToolFinished]] = {}
         self._kept: list[_Kept] = []
         self._keeper: threading.Thread | None = None
+
+    @property
+    def _lock(self) -> threading.Lock:
+        if self._process != os.getpid():
+            # What the parent's threads hold and keep is the parent's.
+            self._begin()
+        return self._own_lock
 
     def driving(self, run_id: str) -> "Mailbox":
         """While this context stands, a segment of this process drives the run and takes its outcomes."""

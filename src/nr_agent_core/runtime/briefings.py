@@ -2,10 +2,12 @@
 What a segment's model is told: the conversation so far, as the store has it now (M1-M5).
 """
 
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
 
+from nr_agent_core.domain.bounding import well_formed
 from nr_agent_core.domain.conversation import Message, NewMessage
 from nr_agent_core.domain.errors import IllegalMoveError, RunUnreadableError, StoredFormError
 from nr_agent_core.domain.gate import Gate
@@ -35,7 +37,7 @@ class Briefings:
 
     def __init__(self, store: UnitOfWork | None) -> None:
         self._store = store
-        self._lock = threading.Lock()
+        self._lock, self._process = threading.Lock(), os.getpid()
         self._caches: OrderedDict[str, BriefingCache] = OrderedDict()
         self._offers: dict[Tool, OfferedTool] = {}
 
@@ -64,11 +66,14 @@ class Briefings:
             text: the user's message, where it is not stored yet.
             arriving: messages that are stored with the opening, before the user's (C6).
         """
-        prompt = system_prompt(
-            configuration.prompt,
-            withheld,
-            reader.context if reader else "",
-            reader.instructions if reader else (run.instructions or ""),
+        # What the host and the reader say may hold anything; no wire takes half a surrogate pair (P3).
+        prompt = well_formed(
+            system_prompt(
+                configuration.prompt,
+                withheld,
+                reader.context if reader else "",
+                reader.instructions if reader else (run.instructions or ""),
+            )
         )
         offered = tuple([self._offer(tool) for tool in gate.offered()])
         if run.conversation is None or self._store is None:
@@ -121,6 +126,9 @@ class Briefings:
         return offer
 
     def _cache(self, conversation: str) -> BriefingCache:
+        if self._process != os.getpid():
+            # The lock of a parent may be held for ever by a thread that is not there.
+            self._lock, self._process = threading.Lock(), os.getpid()
         with self._lock:
             cache = self._caches.pop(conversation, None) or BriefingCache()
             self._caches[conversation] = cache
