@@ -166,7 +166,7 @@ WAYS: Mapping[str, Way] = {
     "a list of withheld tools": Way(lambda shape: {"unavailable_tools": _Unavailable(shape)}),
     "a detector": Way(lambda shape: {"detector": _Detector(shape), "tools": []}),
     "a listener": Way(lambda shape: {"bus": _bus(shape)}),
-    "a translator": Way(lambda shape: {"translator": type("T", (), {"text": raising(shape)})()}, logged=False),
+    "a translator": Way(lambda shape: {"translator": type("T", (), {"translate": raising(shape)})()}, logged=False),
 }
 
 
