@@ -84,6 +84,23 @@ def test_a_listener_that_raises_keeps_nothing_from_the_others(world: World, capl
     assert "abcdefghijklmnop123456" not in caplog.text
 
 
+def test_a_bus_that_raises_costs_no_outcome(world: World) -> None:
+    """Whatever a host's own bus does, what was written is recorded and the run goes on (W2)."""
+
+    class Broken:
+        def subscribe(self, listener: object) -> None:
+            """Nobody hears."""
+
+        def announce(self, event: AiRecordWritten) -> None:
+            raise ConnectionError("the broker is gone")
+
+    chat = world.chat(CREATE, "Angelegt.", rules=UNATTENDED, bus=Broken())
+    sent = chat.send("Lege an.", ANNA)
+
+    assert sent.status is RunStatus.COMPLETED
+    assert [str(stored.written.reference) for stored in chat.runtime.writes()] == ["pages:42"]
+
+
 def test_a_listener_that_dies_is_a_crash(world: World) -> None:
     """What was written is unknown to the stream then, and never silently repeated (W2, P5)."""
 

@@ -135,7 +135,10 @@ class Performer:
 
     def _announce(self, order: Announce) -> None:
         for event in announcements(order.run_id, order.writes):
-            self._bus.announce(event)
+            try:
+                self._bus.announce(event)
+            except Exception as error:  # noqa: BLE001 - a bus that fails must not cost the outcome (W2)
+                _log.error("the bus failed on %s: %s", event.reference, sanitised_chain(error))
 
     def _previews(self, order: MakePreviews) -> tuple[tuple[CallPreview, str | None], ...]:
         return tuple(self._preview(tool, arguments, context) for tool, arguments, context in order.calls)
