@@ -198,6 +198,19 @@ def test_a_text_comes_back_as_it_was_given(world: World, text: str) -> None:
     assert told(world)[0] == ("user", f"Hallo {expected}")
 
 
+def test_half_a_surrogate_pair_in_a_prompt_reaches_no_model(world: World) -> None:
+    """Whoever brought it: the host, the reader's context or the reader's own words (P3)."""
+    reader = Reader("anna", context="c\ud800", instructions="i\udfff")
+    chat = world.chat(model_options={"otherwise": "Gut."}, rules={"prompt": "p\ud800"})
+
+    sent = chat.send("Hallo", reader)
+    bare = chat.runtime.start("Hallo", reader)
+
+    assert [sent.status, bare.status] == [RunStatus.COMPLETED] * 2
+    for request in world.model.requests:
+        assert request.system.encode("utf-8").count("\ufffd".encode()) == 3
+
+
 # -------------------------------------------------------------------------------------- the model
 
 

@@ -15,11 +15,14 @@ from nr_agent_core import (
     ProviderError,
     Reader,
     ReplyCode,
+    RoleAccess,
     RunReason,
     RunStatus,
     SendOutcome,
+    Subject,
 )
 from nr_agent_core.domain.texts import notice_label
+from nr_agent_core.ports.access_policy import Action
 from nr_agent_core.testing.scripted_model import call, round_of
 from tests.chat import standings as made
 from tests.chat.standings import Maker
@@ -238,6 +241,43 @@ def test_rights_by_reader(world: World, reader: Reader, *, sees: bool, decides: 
     else:
         with pytest.raises(NotFoundError):
             chat.decide(conversation, "deny", card=digest, by=reader)
+
+
+class Shared(RoleAccess):
+    """Whoever may see a conversation may send to it."""
+
+    def may(self, actor: str, action: Action, subject: Subject) -> bool:
+        """As roles have it, but for sending."""
+        return super().may(actor, Action.SEE if action is Action.SEND else action, subject)
+
+
+@pytest.mark.parametrize("way", ["turn", "superseding", "retry", "let go"])
+def test_a_run_is_its_conversations_owners_whoever_sends(world: World, way: str) -> None:
+    """A sender lends the conversation neither rights nor name (A2, G1, T13)."""
+    parts: dict[str, Any] = {"access": Shared(administrators={"root"}, owner_decides=True)}
+    rules = {"unattended": ["create_page"]}
+    made_for = {
+        "turn": made.no_run,
+        "superseding": made.waiting,
+        "retry": made.failed,
+        "let go": made.unreadable_waiting,
+    }
+    _, conversation = made_for[way](world)
+    admin_only = world.host.tools(admin_only=True)
+    chat = world.chat(CREATE, "Nicht erlaubt.", tools=admin_only, rules=rules, **parts)
+    sender = Reader("root", context="Chefin", instructions="Duze mich.")
+
+    sent = (
+        chat.retry(conversation, sender)
+        if way == "retry"
+        else chat.send("Bitte anlegen, und zwar gleich.", sender, conversation=conversation)
+    )
+
+    assert sent.status is RunStatus.COMPLETED
+    assert world.row(sent.run_id).owner == "anna"
+    assert world.host.executed == []
+    assert "Chefin" not in world.model.requests[0].system
+    assert "Duze" not in world.model.requests[0].system
 
 
 # -------------------------------------------------------------------------------------- O2: upkeep

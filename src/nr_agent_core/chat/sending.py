@@ -141,7 +141,9 @@ class Sending:
             return self._replies.sent(SendOutcome.REFUSED, conversation, last, ReplyCode.NOTHING_TO_RETRY, reader)
         # Nothing may have been stored since the look, or two retries would both run.
         unchanged = AddMessages(conversation, (), at.row.last_position + 1)
-        return self._turn(before[-1].text, reader, conversation, (unchanged,), position=last.message)
+        return self._turn(
+            before[-1].text, reader, conversation, (unchanged,), owner=at.row.owner, position=last.message
+        )
 
     # -- how the last run stands --------------------------------------------------------------
 
@@ -186,9 +188,10 @@ class Sending:
             case Route.LET_GO:
                 run_id = row.unreadable_run if last is None else last.id
                 let_go: tuple[Change, ...] = () if run_id is None else (LetGo(run_id),)
-                return self._turn(text, reader, row.id, let_go, position=None)
+                return self._turn(text, reader, row.id, let_go, owner=row.owner, position=None)
             case Route.ORDINARY:
-                return self._turn(text, reader, row.id, (), position=None, expected=row.last_position + 1)
+                expected = row.last_position + 1
+                return self._turn(text, reader, row.id, (), owner=row.owner, position=None, expected=expected)
             case way:
                 assert_never(way)
 
@@ -199,14 +202,16 @@ class Sending:
     def _first(self, text: str, reader: Reader) -> Sent:
         conversation = self._wiring.ids.conversation_id()
         opened = OpenConversation(conversation, reader.id)
-        sent = self._turn(text, reader, conversation, (opened,), position=None, expected=0)
+        sent = self._turn(text, reader, conversation, (opened,), owner=reader.id, position=None, expected=0)
         return self._busy(conversation, None, reader) if sent is None else sent
 
     def _supersede(self, text: str, reader: Reader, at: _Standing) -> Sent | None:
         """C6: the waiting run ends and the new turn begins in one transaction."""
         assert at.run is not None
         ended, _ = self._segments.settling(at.run, (RunCancelled(RunReason.SUPERSEDED, reader.id),))
-        return self._turn(text, reader, at.row.id, ended, position=None, expected=at.row.last_position + 2)
+        return self._turn(
+            text, reader, at.row.id, ended, owner=at.row.owner, position=None, expected=at.row.last_position + 2
+        )
 
     def _turn(
         self,
@@ -215,6 +220,7 @@ class Sending:
         conversation: str,
         before: tuple[Change, ...],
         *,
+        owner: str,
         position: int | None,
         expected: int | None = None,
     ) -> Sent | None:
@@ -231,7 +237,13 @@ class Sending:
         at = expected if position is None else position
         try:
             end = self._segments.start(
-                run_id, reader, text=text, conversation=conversation, message=at, opening_changes=before
+                run_id,
+                reader,
+                text=text,
+                owner=owner,
+                conversation=conversation,
+                message=at,
+                opening_changes=before,
             )
         except LostRaceError:
             row = self._segments.store.run_row(run_id)

@@ -148,35 +148,39 @@ class Segments:
         reader: Reader,
         *,
         text: str,
+        owner: str | None = None,
         conversation: str | None = None,
         message: int | None = None,
         opening_changes: tuple[Change, ...] = (),
     ) -> SegmentEnd:
         """
-        Start a run of *reader*; without a configuration it fails at once, in the same transaction (G0).
+        Start a run; without a configuration it fails at once, in the same transaction (G0).
 
         Args:
             run_id: the new run's id.
-            reader: whose run it is.
+            reader: who sends the message.
+            owner: whose run it is, the owner of its conversation; by default *reader*. A sender lends
+                nobody's tools their own rights (A2, T13).
             text: the user's message. A conversation holds it; a bare run keeps it as content.
             conversation: the conversation, or None for a bare run.
             message: the position of the message in its conversation.
             opening_changes: what is stored before ``started`` in its transaction.
         """
         run, configuration, failed = Run(run_id), None, None
+        owner = reader.id if owner is None else owner
         try:
-            configuration = self.wiring.configuration(conversation, reader.id)
+            configuration = self.wiring.configuration(conversation, owner)
         except Exception as error:  # noqa: BLE001 - the turn fails, the chat works on (G0)
             _log.error("no configuration could be resolved: %s", sanitised_chain(error))
             failed = RunFailed(RunReason.INTERNAL, FailureCode.INTERNAL, failure_text(error))
         started = Started(
-            reader.id,
+            owner,
             DEFAULT_ROUNDS if configuration is None else configuration.max_rounds,
             conversation,
             message,
             self.wiring.ids.segment_token(),
             text=text if conversation is None else None,
-            instructions=(reader.instructions or None) if conversation is None else None,
+            instructions=(well_formed(reader.instructions) or None) if conversation is None else None,
         )
         if configuration is None or configuration.model is None:
             failed = failed or not_configured(configuration)
