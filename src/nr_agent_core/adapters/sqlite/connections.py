@@ -216,13 +216,13 @@ class Connections:
             self.file, timeout=self.patience, isolation_level=None, check_same_thread=False, cached_statements=256
         )
         try:
-            require_ours(db, self.name)
+            version = require_ours(db, self.name)
             db.execute("PRAGMA foreign_keys = ON")
             db.execute("PRAGMA secure_delete = ON")
             db.execute(f"PRAGMA synchronous = {self._synchronous}")
             if not self._network:
                 self._write_ahead(db)
-            bring_up_to_date(db, self.name)
+            bring_up_to_date(db, self.name, version)
         except BaseException:
             db.close()
             raise

@@ -32,18 +32,34 @@ def network_file_system(path: str, mounts: Path | None = None) -> str | None:
             no such list says nothing, and neither does this.
     """
     try:
-        lines = (mounts or MOUNTS).read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+        device = (mounts or MOUNTS), Path(path).parent.stat().st_dev
+    except OSError:
+        return _listed(mounts or MOUNTS, path)
+    if mounts is not None or device not in _devices:
+        _devices[device] = _listed(device[0], path)
+    return _devices[device]
+
+
+_devices: dict[tuple[Path, int], str | None] = {}
+"""What the list of mounts said of each device, once: reading it costs as much as opening a database."""
+
+
+def _listed(mounts: Path, path: str) -> str | None:
+    try:
+        lines = mounts.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
     except OSError:
         return None
-    place = Path(path).resolve()
-    found: tuple[int, str] | None = None
+    place, depth, kind = f"{Path(path).resolve()}/", 0, ""
     for line in lines:
         before, separator, after = line.partition(" - ")
-        fields = before.split(" ")
+        fields = before.split(" ", 5)
         if not separator or len(fields) < 5 or not after:
             continue
-        mount = Path(_OCTAL.sub(lambda octal: chr(int(octal[1], 8)), fields[4]))
+        mount = fields[4]
+        if "\\" in mount:
+            mount = _OCTAL.sub(lambda octal: chr(int(octal[1], 8)), mount)
+        mount = mount.rstrip("/") + "/"
         # A later line covers an earlier one at the same place.
-        if place.is_relative_to(mount) and (found is None or len(mount.parts) >= found[0]):
-            found = len(mount.parts), after.split(" ")[0]
-    return found[1] if found and _NETWORK.fullmatch(found[1]) else None
+        if place.startswith(mount) and len(mount) >= depth:
+            depth, kind = len(mount), after.split(" ", 1)[0]
+    return kind if _NETWORK.fullmatch(kind) else None

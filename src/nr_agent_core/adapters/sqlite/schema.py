@@ -148,13 +148,13 @@ def _marks(db: sqlite3.Connection) -> tuple[int, int, bool]:
     return mark, version, db.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,)
 
 
-def bring_up_to_date(db: sqlite3.Connection, name: str) -> None:
+def bring_up_to_date(db: sqlite3.Connection, name: str, version: int = 0) -> None:
     """
-    Take the steps that are missing in the file *name*, all of them or none.
+    Take the steps that are missing in the file *name* of schema *version*, all of them or none.
 
     Several processes may try at once: one takes them, the others find them taken.
     """
-    if require_ours(db, name) == len(STEPS):
+    if version == len(STEPS):
         return
     db.execute("BEGIN IMMEDIATE")
     try:
