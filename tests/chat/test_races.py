@@ -2,6 +2,10 @@
 What happens between a look and a commit: messages, decisions and settlements of several processes (C4-C7, A1, R3).
 """
 
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from nr_agent_core import Card, Chat, DecisionRefusedError, ReplyCode, RunReason, RunStatus, SendOutcome
@@ -291,3 +295,63 @@ def test_cancel_repeats_until_it_lands(world: World) -> None:
         RunStatus.CANCELLED,
     )
     assert len(gaps.commits) == 1
+
+
+def at_once(*acts: Callable[[], object]) -> list[object]:
+    """What each of *acts* brought, all begun at the same moment."""
+    barrier = threading.Barrier(len(acts))
+
+    def begin(act: Callable[[], object]) -> object:
+        barrier.wait()
+        return act()
+
+    with ThreadPoolExecutor(len(acts)) as pool:
+        return [done.result() for done in [pool.submit(begin, act) for act in acts]]
+
+
+def test_many_decisions_at_once_execute_once(world: World) -> None:
+    """One is accepted, the others are told that it was decided (A1, P5, P7)."""
+    _, sent = world.waiting()
+    chats = [world.chat("Angelegt.") for _ in range(6)]
+    card = card_of(chats[0], sent.conversation)
+
+    done = at_once(*(lambda chat=chat: chat.decide(sent.conversation, "approve", card=card, by=ANNA) for chat in chats))
+
+    outcomes = [each.outcome for each in done]  # type: ignore[attr-defined]
+    assert outcomes.count(SendOutcome.ACCEPTED) == 1
+    assert {each.code for each in done} == {None, ReplyCode.ALREADY_DECIDED}  # type: ignore[attr-defined]
+    assert world.host.pages == ["Team"]
+
+
+def test_many_messages_at_once_are_each_a_turn_or_busy(world: World) -> None:
+    """One superseded run, every message stored once or not at all, each answered behind itself (C6, O1)."""
+    _, sent = world.waiting()
+    chats = [world.chat(f"Antwort {number}") for number in range(6)]
+
+    done = at_once(
+        *(
+            lambda chat=chat, number=number: chat.send(f"Nachricht {number}", ANNA, conversation=sent.conversation)
+            for number, chat in enumerate(chats)
+        )
+    )
+
+    accepted = [number for number, each in enumerate(done) if each.outcome is SendOutcome.ACCEPTED]  # type: ignore[attr-defined]
+    assert accepted
+    assert {each.outcome for each in done} <= {SendOutcome.ACCEPTED, SendOutcome.BUSY}  # type: ignore[attr-defined]
+    texts = [message.text for message in world.messages(sent.conversation)]
+    assert texts[:2] == ["Lege eine Seite 'Team' an.", ""]
+    assert sorted(texts[2:]) == sorted(
+        text for number in accepted for text in (f"Nachricht {number}", f"Antwort {number}")
+    )
+    assert all(texts[place + 1].startswith("Antwort") for place in range(2, len(texts), 2))
+    assert world.row(sent.run_id).reason is RunReason.SUPERSEDED
+
+
+def test_many_upkeeps_at_once_recover_once(world: World) -> None:
+    """One takes the run over, the others leave it (R3, R8)."""
+    _, conversation = made.running_expired(world)
+    chats = [world.chat("Fertig.") for _ in range(6)]
+
+    at_once(*(lambda chat=chat: chat.upkeep() for chat in chats))
+
+    assert [message.text for message in world.messages(conversation)] == ["Lege eine Seite an.", "Fertig."]

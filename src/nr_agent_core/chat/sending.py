@@ -141,8 +141,9 @@ class Sending:
             return self._replies.sent(SendOutcome.REFUSED, conversation, last, ReplyCode.NOTHING_TO_RETRY, reader)
         # Nothing may have been stored since the look, or two retries would both run.
         unchanged = AddMessages(conversation, (), at.row.last_position + 1)
+        user = before[-1]
         return self._turn(
-            before[-1].text, reader, conversation, (unchanged,), owner=at.row.owner, position=last.message
+            user.text, reader, conversation, (unchanged,), owner=at.row.owner, at=user.position, stored=True
         )
 
     # -- how the last run stands --------------------------------------------------------------
@@ -172,7 +173,7 @@ class Sending:
 
     def _take(self, text: str, reader: Reader, at: _Standing) -> Sent | None:
         """The answer to a message, or None when the conversation changed meanwhile."""
-        row, last = at.row, at.row.last_run
+        row, last, following = at.row, at.row.last_run, at.row.last_position + 1
         if at.standing is Standing.WAITING and self._unconfigured(row):
             return self._replies.sent(SendOutcome.HELD, row.id, last, ReplyCode.CHAT_NOT_CONFIGURED, reader)
         kind = self._phrases.phrase_kind(text) if phrase_matters(at.standing) else None
@@ -188,10 +189,9 @@ class Sending:
             case Route.LET_GO:
                 run_id = row.unreadable_run if last is None else last.id
                 let_go: tuple[Change, ...] = () if run_id is None else (LetGo(run_id),)
-                return self._turn(text, reader, row.id, let_go, owner=row.owner, position=None)
+                return self._turn(text, reader, row.id, let_go, owner=row.owner, at=following)
             case Route.ORDINARY:
-                expected = row.last_position + 1
-                return self._turn(text, reader, row.id, (), owner=row.owner, position=None, expected=expected)
+                return self._turn(text, reader, row.id, (), owner=row.owner, at=following)
             case way:
                 assert_never(way)
 
@@ -202,16 +202,15 @@ class Sending:
     def _first(self, text: str, reader: Reader) -> Sent:
         conversation = self._wiring.ids.conversation_id()
         opened = OpenConversation(conversation, reader.id)
-        sent = self._turn(text, reader, conversation, (opened,), owner=reader.id, position=None, expected=0)
+        sent = self._turn(text, reader, conversation, (opened,), owner=reader.id, at=0)
         return self._busy(conversation, None, reader) if sent is None else sent
 
     def _supersede(self, text: str, reader: Reader, at: _Standing) -> Sent | None:
         """C6: the waiting run ends and the new turn begins in one transaction."""
         assert at.run is not None
         ended, _ = self._segments.settling(at.run, (RunCancelled(RunReason.SUPERSEDED, reader.id),))
-        return self._turn(
-            text, reader, at.row.id, ended, owner=at.row.owner, position=None, expected=at.row.last_position + 2
-        )
+        # The run's own message comes before the new one.
+        return self._turn(text, reader, at.row.id, ended, owner=at.row.owner, at=at.row.last_position + 2)
 
     def _turn(
         self,
@@ -221,20 +220,18 @@ class Sending:
         before: tuple[Change, ...],
         *,
         owner: str,
-        position: int | None,
-        expected: int | None = None,
+        at: int,
+        stored: bool = False,
     ) -> Sent | None:
         """
-        Store the message and run on it; None when somebody else was first and nothing was stored.
+        Run on the message at position *at*, which is stored there now unless it is *stored* already.
 
-        With a *position* the message is there already; with an *expected* one it is stored there.
+        None: somebody else was first, and nothing was stored.
         """
         run_id = self._wiring.ids.run_id()
-        if position is None:
-            expected = self._next_position(conversation) if expected is None else expected
-            message = NewMessage(MessageRole.USER, text, run_id, estimate(text), position=expected)
+        if not stored:
+            message = NewMessage(MessageRole.USER, text, run_id, estimate(text), position=at)
             before = (*before, AddMessages(conversation, (message,)))
-        at = expected if position is None else position
         try:
             end = self._segments.start(
                 run_id,
@@ -250,10 +247,6 @@ class Sending:
             return None if row is None else self._replies.accepted(conversation, row.id, row.status)
         assert end.run.status is not None
         return self._replies.accepted(conversation, run_id, end.run.status)
-
-    def _next_position(self, conversation: str) -> int:
-        row = self._segments.store.conversation_row(conversation)
-        return 0 if row is None else row.last_position + 1
 
     def _deliver(self, text: str, reader: Reader, at: _Standing) -> Sent | None:
         """C4: the message and the line that names what the run wrote, together; no run starts."""
