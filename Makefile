@@ -15,7 +15,7 @@ COVERAGE_BAR := 98
 # Processes that share the suite.
 WORKERS ?= auto
 
-.PHONY: help demo test test-default test-others check contracts docs simulate bench api constraints clean
+.PHONY: help demo test test-default test-others check contracts docs simulate bench api reference constraints clean
 .PHONY: lint lint-code lint-format lint-spelling lint-tests lint-project types types-mypy types-pyright
 .DELETE_ON_ERROR:
 
@@ -29,6 +29,7 @@ help:
 	@echo 'make simulate   the slow simulations'
 	@echo 'make bench      the benchmarks'
 	@echo 'make api        write the snapshot of the public API anew'
+	@echo 'make reference  bring the tables of docs/reference up to date'
 
 demo: $(VENV)/.ok
 	@$(BIN)/python -m examples.site_chat
@@ -85,6 +86,9 @@ bench: $(VENV)/.ok-bench
 
 api: $(VENV)/.ok
 	$(BIN)/python -m tests.test_public_api --write
+
+reference: $(VENV)/.ok
+	$(BIN)/python -m tests.docs.reference
 
 # One virtual environment. A stamp is renewed when the dependencies change.
 $(VENV)/.ok: pyproject.toml constraints.txt
