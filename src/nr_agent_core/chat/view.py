@@ -33,7 +33,7 @@ class Views:
         limit = whole_number("the limit of a view", limit, least=1)
         before = None if before is None else whole_number("the position before which a view ends", before, least=0)
         card, last = self._card(row.last_run, reader), row.last_run
-        if last is not None and not last.status.settled:
+        if last is not None and card is None and not last.status.settled:
             # Looking may have ended it: its approval had expired.
             last = self._runtime.segments.store.run_row(last.id)
         messages = self._runtime.segments.store.messages(row.id, before=before, limit=limit)

@@ -52,6 +52,7 @@ class Briefings:
         reader: Reader | None,
         text: str | None,
         arriving: tuple[NewMessage, ...] = (),
+        fresh: bool = False,
     ) -> Briefing:
         """
         The briefing of one segment.
@@ -65,6 +66,7 @@ class Briefings:
             reader: the owner as the sender of this message, if it is known.
             text: the user's message, where it is not stored yet.
             arriving: messages that are stored with the opening, before the user's (C6).
+            fresh: whether the conversation comes into being with the opening: nothing is stored of it yet.
         """
         # What the host and the reader say may hold anything; no wire takes half a surrogate pair (P3).
         prompt = well_formed(
@@ -78,7 +80,7 @@ class Briefings:
         offered = tuple([self._offer(tool) for tool in gate.offered()])
         if run.conversation is None or self._store is None:
             return Briefing(prompt, (), text or run.text or "", tokens=tokens, tools=offered)
-        history = self._store.history(run.conversation, budget=tokens)
+        history = History() if fresh else self._store.history(run.conversation, budget=tokens)
         messages = history.messages
         if arriving:
             messages = (*messages, *_arriving(arriving, run, self._store.now()))

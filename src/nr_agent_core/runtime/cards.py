@@ -51,9 +51,15 @@ class Cards:
     def _asked_at(self, run: Run) -> float:
         """When the previews were made: late outcomes may stand behind the request in the stream."""
         store = self._wiring.store
-        events = () if store is None else store.events(run.id)
-        asked = [stored.at for stored in events if isinstance(stored.event, ApprovalRequested)]
-        return asked[-1] if asked else self._wiring.now()
+        if store is None:
+            return self._wiring.now()
+        # As a rule it is the last event that the run was folded from.
+        for after in (run.sequence - 2, -1):
+            events = store.events(run.id, after=after)
+            asked = [stored.at for stored in events if isinstance(stored.event, ApprovalRequested)]
+            if asked:
+                return asked[-1]
+        return self._wiring.now()
 
     def _second_eye_sees(self, run: Run, reader: Reader) -> bool:
         if reader.id != run.owner:

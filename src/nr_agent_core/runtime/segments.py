@@ -33,7 +33,7 @@ from nr_agent_core.driver import Performer, drive
 from nr_agent_core.ports.access_policy import Action, Subject
 from nr_agent_core.ports.configuration_resolver import Configuration
 from nr_agent_core.ports.run_store import RunRow
-from nr_agent_core.ports.unit_of_work import AddMessages, AppendEvents, Change, LetGo, UnitOfWork
+from nr_agent_core.ports.unit_of_work import AddMessages, AppendEvents, Change, LetGo, OpenConversation, UnitOfWork
 from nr_agent_core.runtime.briefings import Briefings
 from nr_agent_core.runtime.wiring import Wiring
 from nr_agent_core.steps import Segment, SegmentEnd, Setting, assistant_message
@@ -225,6 +225,7 @@ class Segments:
             reader=reader if reader is not None and reader.id == owner else None,
             text=text,
             arriving=_answers_in(opening_changes),
+            fresh=any(isinstance(change, OpenConversation) for change in opening_changes),
         )
         with wiring.late.driving(run.id) as late:
             setting = Setting(

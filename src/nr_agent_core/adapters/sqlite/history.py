@@ -71,9 +71,7 @@ class Window:
     def fit(self, db: sqlite3.Connection, budget: int) -> bool:
         """Make the window hold what is stored now and fits into *budget*; False when it does not hold any more."""
         if not self._messages:
-            for (position,) in rows_of(db, _NEWEST_WRITE, self._conversation):
-                self._seen = position
-            self._widen(db, budget)
+            self._begin(db, budget)
             return True
         if not self._follow(db):
             return False
@@ -85,6 +83,15 @@ class Window:
     def history(self) -> History:
         """What the window shows."""
         return History(tuple(self._messages), self._writes.copy(), self.older is None, self._declined.copy())
+
+    def _begin(self, db: sqlite3.Connection, budget: int) -> None:
+        """Read what fits; where nothing was ever written, no writes are looked for."""
+        self._read_back(db, budget)
+        # Behind the messages: what was written until now is read below, what comes later is heard of.
+        for (position,) in rows_of(db, _NEWEST_WRITE, self._conversation):
+            self._seen = position
+        if self._seen and self._messages:
+            self._read_writes(db, self._messages[0].position, _END)
 
     def _follow(self, db: sqlite3.Connection) -> bool:
         last = self._messages[-1]
@@ -118,6 +125,13 @@ class Window:
         self._writes.update((run, last_kinds(writes)) for run, writes in by_run.items() if run in self._runs)
 
     def _widen(self, db: sqlite3.Connection, budget: int) -> None:
+        """Read further back, and what those runs wrote."""
+        end = self._messages[0].position
+        self._read_back(db, budget)
+        if self._messages[0].position < end:
+            self._read_writes(db, self._messages[0].position, end)
+
+    def _read_back(self, db: sqlite3.Connection, budget: int) -> None:
         """Read backwards until the budget is used."""
         end = self._messages[0].position if self._messages else _END
         self.older = None
@@ -129,8 +143,6 @@ class Window:
             message = read_message(row)
             self._take(message, row[7])
             self._messages.appendleft(message)
-        if self._messages and self._messages[0].position < end:
-            self._read_writes(db, self._messages[0].position, end)
 
     def _narrow(self, budget: int) -> None:
         while self.tokens > budget and len(self._messages) > 1:
