@@ -37,6 +37,8 @@ _log = logging.getLogger("nr_agent_core")
 
 LEASE_MARGIN = 60.0
 _GATE = GateUnavailableTools()
+# Shared, so that one application's threads without work serve the next one.
+_TOOL_THREADS = ThreadToolExecutor()
 
 
 class Parts(TypedDict, total=False):
@@ -114,7 +116,7 @@ class Wiring:
         self.registry = ToolRegistry(tools)
         self.access: AccessPolicy = RoleAccess() if access is None else access
         self.bus: EventBus = SilentBus() if bus is None else bus
-        self.executor: ToolExecutor = ThreadToolExecutor() if executor is None else executor
+        self.executor: ToolExecutor = _TOOL_THREADS if executor is None else executor
         self.ids: IdSource = RandomIds() if ids is None else ids
         self.now: Callable[[], float] = (SystemClock() if clock is None else clock).now if store is None else store.now
         self.zones = zones
