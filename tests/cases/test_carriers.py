@@ -96,6 +96,7 @@ def test_a_secret_is_not_cut_into_view(left: str, right: str) -> None:
         assert WORD[:4] not in sanitise(text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "unit",
     [

@@ -254,6 +254,7 @@ def test_no_secret_shows_at_the_end_of_a_long_texts_head(length):
     assert not leaks(sanitise(text))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "unit",
     [" ", "a", "/", "\\", '"', "'", ":", "a.", "a:", "a/", "://'", "key ", "key=", "token x ", "sk-", "a@", "select x ",

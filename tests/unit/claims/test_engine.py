@@ -138,6 +138,7 @@ REPEATED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", REPEATED)
 @pytest.mark.parametrize("policy", list(ClaimPolicy))
 def test_time_grows_with_the_text_only(policy, piece):
