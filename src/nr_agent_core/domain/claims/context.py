@@ -35,8 +35,20 @@ class Surroundings:
         """
         line = span.line
         return Context(
-            span.question, line.listed, self._heading(line), lambda bare: self._block(span, lexicon, bare=bare)
+            span.question,
+            line.listed,
+            lambda: self._lone(line),
+            self._heading(line),
+            lambda bare: self._block(span, lexicon, bare=bare),
         )
+
+    def _lone(self, line: Line) -> bool:
+        """
+        Whether *line* is a paragraph of its own and no item.
+        """
+        text = self._segments.text
+        around = text[max(line.start - 2, 0) : line.start] + text[line.end : line.end + 2]
+        return not line.listed and not around.strip("\n")
 
     def _block(self, span: Span, lexicon: Lexicon, *, bare: bool) -> Outside:
         cell = span.cell >= 0

@@ -44,6 +44,9 @@ class Context(NamedTuple):
 
     question: bool
     listed: bool
+    lone: Callable[[], bool]
+    """Asks whether its line is a paragraph."""
+
     heading: bool
     outside: Callable[[bool], Outside]
     """Asked with whether the use at hand is a bare one: more stands against those."""
@@ -109,7 +112,7 @@ def being_block(lexicon: Lexicon, tokens: list[str], flags: list[int], clause: C
         return True
     if _counted(flags, clause) or (clause.opener & wc.PERSON and not clause.union & wc.NOW):
         return True
-    ending = lexicon.generic_plural
+    ending = "" if use.past and clause.hard else lexicon.generic_plural
     subject = 0
     for bits in flags[clause.start : min(index, clause.start + _REACH)]:
         subject |= bits

@@ -36,7 +36,7 @@ _NO_NOUN: Final = (
 )
 _TELLING: Final = wc.AUXILIARY | wc.FINITE
 _REACH: Final = 8
-_LOOKED_AT: Final = wc.CLAIMING | wc.MARK | wc.ARROW | wc.BEFORE | wc.LABEL | wc.SWITCHED
+_LOOKED_AT: Final = wc.CLAIMING | wc.MARK | wc.ARROW | wc.BEFORE | wc.LABEL | wc.SWITCHED | wc.CASE
 _LEADING_IN: Final = wc.SUBORDINATE | wc.CONDITION | wc.PASS_ON
 _MINE: Final = wc.SELF | wc.SELF_HAVE
 _NOT_MINE: Final = wc.OTHER | wc.PRONOUN
@@ -92,9 +92,17 @@ class Judge:
             if clause.hard and number:
                 before = self._clauses[number - 1]
                 lead = frames.lead_block(self._part.union) if before.colon and not self._part.claimed else 0
+                lead = 0 if self._set(before, clause) else lead
                 self._part = _Part(lead)
                 self._carry = Carry()
             yield from self._in_clause(number, clause, FIRST_PERSON if number >= asked else 0)
+
+    def _set(self, label: Clause, value: Clause) -> bool:
+        """
+        Whether a line of its own only names a new state: "Status: published".
+        """
+        alone = label.union & wc.STATUS and label.end - label.start == 1 and value.end - value.start == 1
+        return bool(alone and value.union & wc.PARTICIPLE and len(self._flags) < _LATER + 1 and self.context.lone())
 
     def _governed(self) -> bool:
         """

@@ -74,12 +74,13 @@ class _Words(dict[str, int]):
     The listed words; asked for another one, its classes by shape, remembered for nothing: texts are endless.
     """
 
-    def __init__(self, unlisted: Callable[[str], int]) -> None:
+    def __init__(self, unlisted: Callable[[str], int], adverb_endings: tuple[str, ...]) -> None:
         super().__init__(_PUNCTUATION)
+        self._endings = adverb_endings
         self._unlisted = unlisted
 
     def __missing__(self, token: str) -> int:
-        return self._unlisted(token)
+        return 0 if token.isalpha() and not token.endswith(self._endings) else self._unlisted(token)
 
 
 class Lexicon:
@@ -104,6 +105,8 @@ class Lexicon:
 
         values: words that are looked at behind a colon only.
 
+        verbs, bound: words that are looked for before a value, and behind one.
+
         before: words that are looked at behind an opening bracket only.
     """
 
@@ -119,7 +122,7 @@ class Lexicon:
         self.split_verbs: dict[str, frozenset[str]] = {
             verb: frozenset(particles.split()) for verb, particles in table.get("split_verbs", {}).items()
         }
-        self.words = _Words(self._unlisted)
+        self.words = _Words(self._unlisted, self._adverb_endings)
         self.phrases: dict[str, dict[str, list[Phrase]]] = {}
         self._prefixes: tuple[str, ...] = tuple(table.get("hyphen_prefixes", "").split())
         for name, listed in table["words"].items():
@@ -130,6 +133,8 @@ class Lexicon:
         self._vary(table.get("respelled", {}))
         self.triggers = frozenset(word for word, bits in self.words.items() if bits & wc.CLAIMING)
         self.values = frozenset(word for word, bits in self.words.items() if bits & wc.SWITCHED)
+        self.verbs = frozenset(word for word, bits in self.words.items() if bits & (wc.BE | wc.AGAIN))
+        self.bound = frozenset(word for word, bits in self.words.items() if bits & wc.BOUND)
         self.before = frozenset(word for word, bits in self.words.items() if bits & wc.BEFORE)
         self.labels = frozenset(word for word, bits in self.words.items() if bits & wc.LABEL) - self.triggers
         self.anchored = self._add_phrases(table.get("phrases", {}))
@@ -151,8 +156,6 @@ class Lexicon:
         """
         Classes of a word that no list holds, by its shape.
         """
-        if token.isalpha():
-            return wc.ADVERB if self._adverb_endings and token.endswith(self._adverb_endings) else 0
         first = token[0]
         if first.isdigit() and is_number(token):
             return wc.QUANTITY | (wc.DATE if _DATE.fullmatch(token) else wc.QUOTED if ":" in token else 0)
@@ -160,7 +163,7 @@ class Lexicon:
             return wc.QUOTED
         if is_name(token):
             return self._named(token)
-        if self._adverb_endings and token.endswith(self._adverb_endings):
+        if token.endswith(self._adverb_endings):
             return wc.ADVERB
         if "'" in token:
             stem, _, clitic = token.rpartition("'")
@@ -196,6 +199,7 @@ class Lexicon:
             if len(key) == 1:
                 self._add(key[0], bits)
                 continue
+            self.words.setdefault(key[0], self._unlisted(key[0]))
             self.phrases.setdefault(key[0], {}).setdefault(key[1], []).append((key[2:], bits))
             self._add(key[0], wc.PHRASE)
         anchored: dict[str, list[str]] = {}

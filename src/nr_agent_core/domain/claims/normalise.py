@@ -50,6 +50,7 @@ _QUOTATION: Final = re.compile(
 _OPENING_QUOTES: Final = "\u201e\u201c\u00ab\u00bb"
 _STRUCTURED: Final = re.compile(r"\s*[{\[]\s*[\"{\[]")
 _STRUCTURE: Final = re.compile(r'"(?:[^"\\]|\\.)*(?:"(?P<key>\s*:)?|\Z)|[{}\[\]]', re.DOTALL)
+_HOLDING: Final = re.compile(r"\s*[{\[]\s*[\"{\[\d]")
 _STATED: Final = 4
 _SINGLE_QUOTED: Final = re.compile("'(?<!\\w')[^'\n]{1,60}'(?!\\w)")
 
@@ -148,8 +149,9 @@ def _blanked(text: str) -> str:
 
 def _flattened(text: str) -> str:
     """
-    JSON as lines, at the same length: keys blank, each value a line. Short values deep inside are states of what is
-    listed, not statements, and blank too.
+    JSON as lines, at the same length: each value a line, keys blank but for those of the answer itself that lead into a
+    list or an object that holds something. Short values deep inside are states of what is listed, not statements, and
+    blank too.
     """
     depth = 0
 
@@ -160,6 +162,8 @@ def _flattened(text: str) -> str:
             depth += 1
         elif found in "}]":
             depth -= 1
+        if match["key"] is not None and depth == 1 and _HOLDING.match(text, match.end()):
+            return f"\n{found[1:].replace('_', ' ').replace(chr(34), ' ')}".ljust(len(found))
         if len(found) == 1 or match["key"] is not None:
             return " " * len(found)
         inner = found[1:-1].replace("\\n", " \n").replace("_", " ").replace("\\", " ")

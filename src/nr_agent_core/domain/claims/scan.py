@@ -38,6 +38,12 @@ class Scanner:
         self._before = frozenset[str]().union(*(lexicon.before for lexicon in lexicons))
         values = sorted(frozenset[str]().union(*(lexicon.values for lexicon in lexicons)))
         self._value = re.compile(f":[ *_]{{1,8}}({'|'.join(map(re.escape, values))})(?!\\w)")
+        self._values = frozenset(values)
+        verbs = frozenset[str]().union(*(lexicon.verbs for lexicon in lexicons))
+        self._verbs = frozenset(verb for verb in verbs if verb.isalpha())
+        self._clitics = tuple(verb for verb in verbs if verb.startswith("'"))
+        bound = "|".join(sorted(frozenset[str]().union(*(lexicon.bound for lexicon in lexicons))))
+        self._behind = re.compile(f" (?:{bound})(?!\\w)|[.,;:!?)\n]|\\Z")
         anchored: dict[str, list[str]] = {}
         for lexicon in lexicons:
             for anchor, phrases in lexicon.anchored.items():
@@ -55,9 +61,10 @@ class Scanner:
         phrases = [phrase for anchor in anchors for phrase in self._anchored[anchor] if phrase in low]
         phrases += [word + ":" for word in self._labels & words if word + ":" in low]
         opened = ["(" + word for word in self._before & words if "(" + word in low]
+        states = self._states(low, words)
         value = ":" in low and self._value.search(low)
         signs = not low.isascii() and _SIGN.search(low)
-        if not (triggers or phrases or opened or value or signs):
+        if not (triggers or phrases or opened or value or states or signs):
             return []
         text = reading.text
         places: list[int] = []
@@ -69,12 +76,25 @@ class Scanner:
             places += (at + 1 for at in _places_of(phrase, text))
         if value:
             places += (match.start(1) for match in self._value.finditer(text))
+        for phrase in states:
+            places += (at for at in _places_of(phrase, text) if self._behind.match(text, at + len(phrase)))
         if signs:
             places += (
                 match.start() for match in _SIGN.finditer(text) if match[0] in MARKS or _listed(text, match.start())
             )
         places.sort()
         return places
+
+    def _states(self, low: str, words: set[str]) -> list[str]:
+        """
+        Pairs of a verb and a value, "is on", that stand in *low*.
+        """
+        values = self._values & words
+        if not values:
+            return []
+        verbs = [*(self._verbs & words), *(self._clitics if "'" in low else ())]
+        pairs = (f"{verb} {value}" for value in values for verb in verbs)
+        return [pair for pair in pairs if pair in low]
 
 
 def _listed(text: str, at: int) -> bool:

@@ -165,7 +165,8 @@ class Segments:
         Whether the line behind *newline* goes on with the sentence of the one before.
         """
         before, after = self.text[newline - 1 : newline], self._cased[newline + 1 : newline + 2]
-        return after.islower() and (before.isalnum() or before in (",", " "))
+        written = self._cased[newline] == "\n"
+        return written and after.islower() and (before.isalnum() or before in (",", " "))
 
     def _single(self, position: int) -> Line:
         start = self.text.rfind("\n", 0, position) + 1

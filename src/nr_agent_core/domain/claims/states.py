@@ -11,6 +11,7 @@ from nr_agent_core.domain.claims.lexicon import Lexicon
 from nr_agent_core.domain.claims.uses import BARE, BEING, FIRST_PERSON, Use
 
 _BESIDE: Final = wc.ALONE | wc.FILLER | wc.ADVERB | wc.NOW | wc.MARK | wc.CONJUNCTION
+_REPORTING: Final = wc.FINITE | wc.STATE_VERB
 _PREDICATE: Final = wc.BE | wc.HAVE | wc.STATE_VERB
 _SHORT: Final = 9
 
@@ -31,9 +32,13 @@ def state_use(
         return clause.end - 1, Use(FIRST_PERSON, "I could", past=True)
     if union & wc.DID and union & wc.SELF and (place := _emphatic(flags, clause)):
         return place
+    if union & wc.PAST and union & wc.SELF and (place := _told(flags, clause)):
+        return place
+    if union & wc.CASE and _shut(lexicon, tokens, clause):
+        return clause.end - 1, Use(BEING, "shut")
     if union & (wc.MARK | wc.ARROW | wc.BEFORE) and (place := _mark(flags, clauses, clause, context)):
         return place
-    if union & wc.SWITCHED and (place := _value(clauses, number, context)):
+    if union & wc.SWITCHED and (place := _value(clauses, number, context) or _switched(flags, clause)):
         return place
     if union & wc.LABEL and number == 0 and clause.colon and clause.end - clause.start == 1:
         return clause.start, Use(BARE, "label")
@@ -77,6 +82,26 @@ def _emphatic(flags: list[int], clause: Clause) -> Place | None:
     return None
 
 
+def _told(flags: list[int], clause: Clause) -> Place | None:
+    """
+    "I rewrote the intro": a past tense that is no participle.
+    """
+    at = next(at for at in range(clause.start, clause.end) if flags[at] & wc.PAST)
+    if at == clause.start or clause.union & (wc.NEG | wc.LOOKED_AT) or not _own(flags, clause, at - 1):
+        return None
+    return at, Use(FIRST_PERSON, "I did", past=True)
+
+
+def _shut(lexicon: Lexicon, tokens: list[str], clause: Clause) -> bool:
+    """
+    "The ticket is shut", whatever phrase its words may begin.
+    """
+    if clause.end - clause.start < _SHORT - 6 or clause.union & (wc.NEG | wc.STANDING):
+        return False
+    verb, last = (lexicon.words[tokens[at]] for at in (clause.end - 2, clause.end - 1))
+    return bool(verb & wc.BE and last & wc.SHUT)
+
+
 def _own(flags: list[int], clause: Clause, at: int) -> bool:
     """
     Whether the speaker stands before the verb that ends at *at*.
@@ -98,7 +123,8 @@ def _mark(flags: list[int], clauses: list[Clause], clause: Clause, context: Cont
         return at, Use(BARE, "check mark")
     if clause.union & wc.ARROW and context.listed and clauses[0].opener & wc.QUANTITY:
         return next(at for at in range(clause.start, clause.end) if flags[at] & wc.ARROW), Use(BARE, "arrow")
-    if clause.bracketed and clause.opener & wc.BEFORE and clause.end - clause.start < _SHORT - 4 and context.listed:
+    labelled = context.listed or clauses[0].colon
+    if clause.bracketed and clause.opener & wc.BEFORE and clause.end - clause.start < _SHORT - 4 and labelled:
         return clause.start, Use(BARE, "value before")
     return None
 
@@ -114,6 +140,25 @@ def _value(clauses: list[Clause], number: int, context: Context) -> Place | None
     return None
 
 
+def _switched(flags: list[int], clause: Clause) -> Place | None:
+    """
+    "The form is back on", "is off for the team", "it's up": more is said than how the thing stands.
+    """
+    if clause.union & (wc.NEG | wc.MODAL | wc.HAD | wc.WAS) or not clause.rest & wc.BE:
+        return None
+    for at in range(clause.start + 1, clause.end):
+        if not flags[at] & wc.SWITCHED:
+            continue
+        before = flags[at - 1]
+        last = at + 1 == clause.end
+        again = before & wc.AGAIN and at - 2 >= clause.start and flags[at - 2] & wc.BE and last
+        it = before & wc.BE and before & wc.PRONOUN and at - 1 == clause.start and last
+        bound = before & wc.BE and not last and flags[at + 1] & wc.BOUND and not clause.opener & wc.QUANTITY
+        if again or it or bound:
+            return at, Use(BEING, "switched")
+    return None
+
+
 def _standing(lexicon: Lexicon, tokens: list[str], flags: list[int], clause: Clause) -> Place | None:
     """
     A state that is so from now on: "is live", "shows the new price now", "you will find it there now".
@@ -126,8 +171,10 @@ def _standing(lexicon: Lexicon, tokens: list[str], flags: list[int], clause: Cla
         return start, Use(BEING, "to be found now")
     if clause.rest & (wc.SELF | wc.SELF_HAVE) or union & (wc.FIND | wc.PROGRESS) or _counts(clause):
         return None
-    if union & wc.GONE and clause.rest & wc.BE and _beside(flags, clause, start) & (wc.BE | wc.ADVERB | wc.NOW):
-        return start, Use(BEING, "state")
+    verb = wc.BE if lexicon.adjacent else wc.BE | wc.STATE_VERB
+    if union & wc.GONE and clause.rest & verb and _beside(flags, clause, start) & (verb | wc.ADVERB | wc.NOW):
+        reported = any(bits & _REPORTING for bits in flags[clause.start : max(start - 1, clause.start)])
+        return None if reported else (start, Use(BEING, "state"))
     length = clause.end - clause.start
     if (
         clause.hard
@@ -136,7 +183,7 @@ def _standing(lexicon: Lexicon, tokens: list[str], flags: list[int], clause: Cla
         and _verbless(flags, clause)
     ):
         return clause.end - 1, Use(BARE, "state")
-    verbs = _PREDICATE if union & wc.NOW else wc.STATE_VERB
+    verbs = _PREDICATE | (wc.PASSIVE if lexicon.adjacent else 0) if union & wc.NOW else wc.STATE_VERB
     told = clause.rest & verbs or _present(lexicon, tokens, flags, clause)
     if union & (wc.NOW | wc.NO_LONGER) and told and _lasting(lexicon, tokens, flags, clause):
         return start, Use(BEING, "state from now on")
@@ -173,7 +220,7 @@ def _counts(clause: Clause) -> bool:
     """
     Whether a number is the subject.
     """
-    return bool(clause.opener & wc.QUANTITY and not clause.union & wc.NOW)
+    return bool(clause.opener & wc.QUANTITY and not clause.opener & wc.DETERMINER and not clause.union & wc.NOW)
 
 
 def _lasting(lexicon: Lexicon, tokens: list[str], flags: list[int], clause: Clause) -> bool:

@@ -20,6 +20,7 @@ _BETWEEN: Final = wc.ADVERB | wc.NOW | wc.STANDING | wc.NEG | wc.GENERIC | wc.TH
 _NAME_END: Final = (
     wc.CUT | wc.CONJUNCTION | wc.PREPOSITION | wc.ADVERB | wc.NOW | wc.VERB | wc.BY | wc.DETERMINER | wc.PRONOUN
 )
+_SHORT: Final = 6
 _OBJECT: Final = wc.DETERMINER | wc.PRONOUN | wc.SELF | wc.OTHER
 
 
@@ -102,6 +103,8 @@ def frame(flags: list[int], clause: Clause, index: int, carry: Carry) -> Use:
         return NO_USE
     union = clause.rest
     negated = bool(union & wc.NEG)
+    if union & wc.PROGRESS and _under_way(flags, clause, index):
+        return Use(BARE, "being done", negated=negated)
     if union & (wc.MODAL | wc.HAD):
         return GOVERNED
     if union & wc.PASSIVE:
@@ -120,6 +123,17 @@ def frame(flags: list[int], clause: Clause, index: int, carry: Carry) -> Use:
     if carry.union & (wc.MODAL | wc.HAD | wc.HAVE) and not clause.hard:
         return NO_USE
     return _bare(flags, clause, index, negated)
+
+
+def _under_way(flags: list[int], clause: Clause, index: int) -> bool:
+    """
+    Whether a short sentence says what is going on: "Blinds are being closed." in the present passive.
+    """
+    if clause.start or index + 1 != len(flags) or len(flags) > _SHORT or not flags[index - 1] & wc.PROGRESS:
+        return False
+    if clause.union & (wc.GENERIC | wc.THEN | wc.STANDING | wc.CONDITION | wc.QUANTITY | wc.OTHER | wc.PRONOUN):
+        return False
+    return not any(bits & wc.MODAL and not bits & wc.PROGRESS for bits in flags)
 
 
 def _back(flags: list[int], start: int, at: int) -> tuple[int, bool]:
