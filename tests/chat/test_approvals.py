@@ -423,8 +423,9 @@ def test_an_inbox_lists_what_waits_oldest_first(world: World) -> None:
 
 def test_an_inbox_pages_on_past_what_others_decide(world: World) -> None:
     """The limit counts what this actor may decide, not what waits (A5)."""
-    for number in range(7):
-        world.chat(CREATE).runtime.start("Lege an.", f"other-{number}")
+    others = world.chat(model_options={"otherwise": CREATE})
+    for number in range(60):
+        others.runtime.start("Lege an.", f"other-{number}")
     mine = [world.chat(CREATE).runtime.start("Lege an.", "anna").run_id for _ in range(3)]
     chat = world.chat()
 

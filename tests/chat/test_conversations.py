@@ -20,6 +20,7 @@ from nr_agent_core import (
     RunStatus,
     SendOutcome,
     Subject,
+    ToolResult,
 )
 from nr_agent_core.domain.texts import notice_label
 from nr_agent_core.ports.access_policy import Action
@@ -133,6 +134,33 @@ def test_a_retry_that_fails_may_be_tried_again(world: World) -> None:
     assert chat.retry(sent.conversation, ANNA).status is RunStatus.COMPLETED
     assert [message.text for message in world.messages(sent.conversation)] == ["Hallo", "", "", "Endlich."]
     assert [text for role, text in told(world) if role == "user"] == ["Hallo", "Hallo"]
+
+
+@pytest.mark.parametrize("unattended", [False, True])
+@pytest.mark.parametrize("outcome", ["unknown", "nameless", "error", "unchanged"])
+def test_a_run_that_may_have_written_is_not_retried(world: World, outcome: str, *, unattended: bool) -> None:
+    """An unknown call, or a write that named no record, refuses a retry; one that wrote nothing allows it (F5)."""
+
+    def execute(*_: object) -> ToolResult:
+        if outcome == "unknown":
+            raise ConnectionError("gone")
+        return {
+            "nameless": ToolResult.text("Sent."),
+            "error": ToolResult.error("No."),
+            "unchanged": ToolResult.unchanged("As it was."),
+        }[outcome]
+
+    rules = {"unattended": ["create_page"]} if unattended else {}
+    chat = world.chat(CREATE, ProviderError("down"), "Gut.", tools=world.host.tools(execute=execute), rules=rules)
+    sent = chat.send("Lege an.", ANNA)
+    if not unattended:
+        chat.decide(sent.conversation, "approve", card=digest_of(world, sent.run_id), by=ANNA)
+
+    again = chat.retry(sent.conversation, ANNA)
+
+    refused = outcome in ("unknown", "nameless")
+    assert (again.code is ReplyCode.RETRY_REFUSED) is refused
+    assert (again.status is RunStatus.COMPLETED) is not refused
 
 
 def test_nothing_is_retried_behind_a_newer_message(world: World) -> None:

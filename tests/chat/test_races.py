@@ -121,6 +121,18 @@ def test_two_messages_at_once_are_two_turns_or_one_is_busy(world: World) -> None
     assert [each.text for each in world.messages(conversation)] == ["Erste", "Eins.", "Zweite", "Zwei."]
 
 
+def test_a_message_that_always_comes_second_is_busy(world: World) -> None:
+    """It is judged anew a few times, then the conversation is busy and nothing of it is stored (O1)."""
+    conversation = world.chat().open(ANNA)
+    gaps, others = Between(world.store), world.chat(model_options={"otherwise": "Gut."})
+    gaps.before_commit.extend([lambda: others.send("Andere", ANNA, conversation=conversation)] * 3)
+
+    last = world.chat("Zwei.", store=gaps).send("Zweite", ANNA, conversation=conversation)
+
+    assert (last.outcome, last.code) == (SendOutcome.BUSY, ReplyCode.CONVERSATION_BUSY)
+    assert [each.text for each in world.messages(conversation)] == ["Andere", "Gut."] * 3
+
+
 def test_a_message_that_meets_one_at_work_is_busy(world: World) -> None:
     """The first one is at its model when the second wants to be stored (O1)."""
     conversation = world.chat().open(ANNA)
@@ -295,6 +307,19 @@ def test_cancel_repeats_until_it_lands(world: World) -> None:
         RunStatus.CANCELLED,
     )
     assert len(gaps.commits) == 1
+
+
+def test_a_cancel_that_comes_too_late_says_so(world: World) -> None:
+    """The run got its answer first: nothing was cancelled (R9)."""
+    chat, sent = world.waiting("Dann nicht.")
+    gaps = Between(world.store)
+    digest = digest_of(world, sent.run_id)
+    gaps.before_commit.append(lambda: chat.decide(sent.conversation, "deny", card=digest, by=ANNA))
+
+    late = world.chat(store=gaps).cancel(sent.conversation, ANNA)
+
+    assert (late.outcome, late.code, late.status) == (SendOutcome.REFUSED, None, RunStatus.COMPLETED)
+    assert world.messages(sent.conversation)[-1].text == "Dann nicht."
 
 
 def at_once(*acts: Callable[[], object]) -> list[object]:
