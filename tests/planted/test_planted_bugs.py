@@ -80,13 +80,17 @@ BUGS = [
         edits=(
             (
                 SEGMENT,
-                ("        if result.writes and self.setting.stored:\n"
-                "            yield Announce(self.run.id, result.writes)\n"
-                "        self._add(finished(number, call, result))\n"),
-                ("        self._add(finished(number, call, result))\n"
-                "        if result.writes and self.setting.stored:\n"
-                "            yield self._commit(120.0)\n"
-                "            yield Announce(self.run.id, result.writes)\n"),
+                (
+                    "        if result.writes and self.setting.stored:\n"
+                    "            yield Announce(self.run.id, result.writes)\n"
+                    "        self._add(finished(number, call, result))\n"
+                ),
+                (
+                    "        self._add(finished(number, call, result))\n"
+                    "        if result.writes and self.setting.stored:\n"
+                    "            yield self._commit(120.0)\n"
+                    "            yield Announce(self.run.id, result.writes)\n"
+                ),
             ),
         ),
         tests=CRASHES,
@@ -129,9 +133,7 @@ def run_tests(package_root: Path, tests: tuple[str, ...]) -> subprocess.Complete
     """The project's own tests against the package below *package_root*."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(package_root), str(ROOT))), "NR_PATIENCE": "10"}
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-o", "pythonpath=", *tests]
-    return subprocess.run(
-        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=600, check=False
-    )
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=600, check=False)
 
 
 def planted(folder: Path, bug: Bug) -> Path:
