@@ -6,6 +6,8 @@ import enum
 
 import attrs
 
+from nr_agent_core.domain.value import Value
+
 
 class ClaimPolicy(enum.Enum):
     """
@@ -16,8 +18,8 @@ class ClaimPolicy(enum.Enum):
     ASSERTED = "asserted"
 
 
-@attrs.frozen
-class Claim:
+@attrs.frozen(repr=False, eq=False)
+class Claim(Value):
     """
     A place of an answer that claims a change (V2).
 

@@ -37,6 +37,8 @@ _NO_NOUN: Final = (
 _TELLING: Final = wc.AUXILIARY | wc.FINITE
 _REACH: Final = 8
 _LOOKED_AT: Final = wc.CLAIMING | wc.MARK | wc.ARROW | wc.BEFORE | wc.LABEL | wc.SWITCHED | wc.CASE
+_DEMANDING: Final = wc.PLEASE | wc.INSTRUCTION
+_BLOCKING: Final = wc.CONDITION | wc.SINCE | wc.DOUBT | wc.QUANTITY
 _LEADING_IN: Final = wc.SUBORDINATE | wc.CONDITION | wc.PASS_ON
 _MINE: Final = wc.SELF | wc.SELF_HAVE
 _NOT_MINE: Final = wc.OTHER | wc.PRONOUN
@@ -143,9 +145,9 @@ class Judge:
     def _claims(self, number: int, clause: Clause) -> Iterator[Found]:
         flags, carry = self._flags, self._carry
         handed = self._handed_negation(number, clause) or self._answered(number, clause)
-        for index in range(clause.start, clause.end):
-            bits = flags[index]
-            if not bits & wc.PARTICIPLE:
+        within = range(clause.start, clause.end) if clause.union & wc.PARTICIPLE else ()
+        for index in within:
+            if not flags[index] & wc.PARTICIPLE:
                 continue
             use = self._shape(flags, clause, index, carry)
             if not use.strength:
@@ -333,15 +335,20 @@ class _Part:
 
     def enter(self, clause: Clause, flags: list[int]) -> None:
         """What a clause blocks from its beginning on."""
+        if not clause.opener & _DEMANDING:
+            return
         noun = clause.start + 1 < clause.end and flags[clause.start + 1] & wc.PARTICIPLE
         if clause.opener & wc.PLEASE or (clause.opener & wc.INSTRUCTION and not noun):
             self.block = max(self.block, PASSIVE)
 
     def leave(self, clause: Clause) -> None:
         """What a clause blocks behind it."""
+        first = not self.union
+        self.union |= clause.union
+        if not clause.union & _BLOCKING:
+            return
         led = clause.opener & wc.CONDITION or (clause.opener & wc.SINCE and clause.rest & wc.VERB)
-        if (led and not self.union) or (clause.union & wc.DOUBT and not clause.union & wc.PARTICIPLE):
+        if (led and first) or (clause.union & wc.DOUBT and not clause.union & wc.PARTICIPLE):
             self.block = max(self.block, PASSIVE)
         if clause.opener & wc.QUANTITY and clause.rest & wc.BE:
             self.block = max(self.block, BEING if clause.union & wc.NOW else PASSIVE)
-        self.union |= clause.union

@@ -11,6 +11,7 @@ from nr_agent_core.domain.claims.lexicon import Lexicon
 from nr_agent_core.domain.claims.uses import BARE, BEING, FIRST_PERSON, Use
 
 _BESIDE: Final = wc.ALONE | wc.FILLER | wc.ADVERB | wc.NOW | wc.MARK | wc.CONJUNCTION
+_STATING: Final = (wc.CLAIMING & ~wc.PARTICIPLE) | wc.MARK | wc.ARROW | wc.BEFORE | wc.SWITCHED | wc.LABEL | wc.CASE
 _REPORTING: Final = wc.FINITE | wc.STATE_VERB
 _PREDICATE: Final = wc.BE | wc.HAVE | wc.STATE_VERB
 _SHORT: Final = 9
@@ -26,6 +27,8 @@ def state_use(
     """
     clause = clauses[number]
     union = clause.union
+    if not union & _STATING:
+        return None
     if union & wc.ALONE and (place := _alone(flags, clause)):
         return place
     if union & wc.MANAGED and union & wc.SELF and not union & wc.NEG and flags[clause.end - 1] & wc.BASE:
