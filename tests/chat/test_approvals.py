@@ -21,6 +21,7 @@ from nr_agent_core import (
     RunReason,
     RunStatus,
     SendOutcome,
+    StoredFormError,
     Subject,
     ToolContext,
     ToolResult,
@@ -134,6 +135,33 @@ def test_a_decision_without_a_card_is_stale(world: World, card: Any) -> None:
     assert world.host.executed == []
 
 
+def test_arguments_that_are_not_those_of_the_card_refuse_a_decision(world: World) -> None:
+    """What was changed behind the store's back is never executed, and the run waits on (P7)."""
+    chat, sent = world.waiting("Angelegt.")
+    card = card_of(chat, sent.conversation)
+    world.forge(card.run_id, "Team", "Evil")
+    events = len(world.events(card.run_id))
+
+    for choice in ("approve", "deny"):
+        with pytest.raises(StoredFormError):
+            chat.decide(sent.conversation, choice, card=card, by=ANNA)
+
+    assert world.host.executed == []
+    assert len(world.events(card.run_id)) == events
+
+
+def test_a_decision_that_was_overtaken_later_stands(world: World) -> None:
+    """It was taken; what became of the run since is its status (A1, R9)."""
+    chat, sent = world.waiting("Angelegt.")
+    other = world.chat()
+    world.bus.subscribe(lambda _: other.cancel(sent.conversation, ANNA))
+
+    done = chat.decide(sent.conversation, "approve", card=digest_of(world, sent.run_id), by=ANNA)
+
+    assert (done.outcome, done.status) == (SendOutcome.ACCEPTED, RunStatus.CANCELLED)
+    assert world.host.pages == ["Team"]
+
+
 @pytest.mark.parametrize("word", ["weiter", "ok", "ja", "approve", "freigegeben", "habe alles freigegeben", "yes"])
 def test_no_text_is_ever_consent(world: World, word: str) -> None:
     """Nothing is executed, whatever is written (P6)."""
@@ -229,6 +257,7 @@ SEEN: dict[str, Callable[[Chat, str, str], object]] = {
     "decide": lambda chat, conversation, digest: chat.decide(conversation, "approve", card=digest, by=ANNA),
     "upkeep": lambda chat, *_: chat.upkeep(),
     "retry": lambda chat, conversation, _: chat.retry(conversation, ANNA),
+    "recover": lambda chat, *_: chat.runtime.recover("run-0001"),
 }
 
 

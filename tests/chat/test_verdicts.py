@@ -113,6 +113,17 @@ def test_a_claim_without_a_write_is_marked_on_every_path(world: World, path: Pat
     assert codes(message) == [*expected, *(["runFinishedOutside"] if path in OUTSIDE else [])]
 
 
+def test_a_bare_run_has_no_chat_to_be_outside_of(world: World) -> None:
+    """Its answer is returned with its notices, and that is all (C7)."""
+    chat = world.chat(CREATE, CLAIM)
+    asked = chat.runtime.start("Lege an.", "anna")
+    assert asked.digest is not None
+
+    result = chat.runtime.decide(asked.run_id, "deny", digest=asked.digest, by=DORA)
+
+    assert (result.answer, [notice.code.value for notice in result.notices]) == (CLAIM, ["nothingSaved"])
+
+
 def test_a_claim_beside_a_write_stands_alone(world: World) -> None:
     """The run decides, the text only triggers (P1, V1)."""
     chat, sent = world.waiting(CLAIM)
