@@ -11,6 +11,7 @@ from nr_agent_core.domain.conversation import ConversationStatus, MessageRole
 from nr_agent_core.domain.failures import FailureCode
 from nr_agent_core.domain.notices import Notice, NoticeCode, ReplyCode
 from nr_agent_core.domain.run_status import RunStatus
+from nr_agent_core.domain.value import Value
 
 
 class SendOutcome(enum.Enum):
@@ -29,8 +30,8 @@ class SendOutcome(enum.Enum):
     REFUSED = "refused"
 
 
-@attrs.frozen
-class Sent:
+@attrs.frozen(repr=False, eq=False)
+class Sent(Value):
     """
     The answer to one call.
 
@@ -45,8 +46,8 @@ class Sent:
     text: str | None = None
 
 
-@attrs.frozen
-class NoticeView:
+@attrs.frozen(repr=False, eq=False)
+class NoticeView(Value):
     """
     A notice with its label in the reader's language.
     """
@@ -56,8 +57,8 @@ class NoticeView:
     notice: Notice
 
 
-@attrs.frozen
-class MessageView:
+@attrs.frozen(repr=False, eq=False)
+class MessageView(Value):
     """
     A message as one reader sees it; its text is as it was given (P3).
     """
@@ -70,8 +71,8 @@ class MessageView:
     notices: tuple[NoticeView, ...] = ()
 
 
-@attrs.frozen
-class ErrorView:
+@attrs.frozen(repr=False, eq=False)
+class ErrorView(Value):
     """
     Why the conversation's last run failed, for this reader (F2).
 
@@ -83,8 +84,8 @@ class ErrorView:
     link: str | None = None
 
 
-@attrs.frozen
-class ConversationView:
+@attrs.frozen(repr=False, eq=False)
+class ConversationView(Value):
     """
     A conversation rendered for one reader (O3).
 

@@ -25,6 +25,7 @@ from nr_agent_core.domain.run import Run
 from nr_agent_core.domain.run_events import RunCancelled
 from nr_agent_core.domain.run_status import RunReason, RunStatus
 from nr_agent_core.domain.sanitiser import sanitised_chain
+from nr_agent_core.domain.value import Value
 from nr_agent_core.domain.verdict import finished_outside_notice
 from nr_agent_core.ports.access_policy import Action, Subject
 from nr_agent_core.ports.conversation_store import ConversationRow
@@ -37,8 +38,8 @@ _log = logging.getLogger("nr_agent_core")
 _TRIES = 3
 
 
-@attrs.frozen
-class _Standing:
+@attrs.frozen(repr=False, eq=False)
+class _Standing(Value):
     """A conversation, how its last run stands, and that run where it can be read."""
 
     row: ConversationRow

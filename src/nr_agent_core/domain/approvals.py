@@ -15,6 +15,7 @@ from nr_agent_core.domain.run import Round, Run
 from nr_agent_core.domain.run_events import ApprovalRequested, DecisionPlace
 from nr_agent_core.domain.run_status import RunReason, RunStatus
 from nr_agent_core.domain.tool_result import Outcome, ToolEffect
+from nr_agent_core.domain.value import Value
 
 
 class Decision(enum.Enum):
@@ -39,8 +40,8 @@ def decision(value: object) -> Decision:
         raise InvalidValueError("a decision", value, "approve or deny") from None
 
 
-@attrs.frozen
-class Refusal:
+@attrs.frozen(repr=False, eq=False)
+class Refusal(Value):
     """
     Why a decision is refused: the code that says what is so now, and the reason in words.
     """
@@ -49,8 +50,8 @@ class Refusal:
     why: str
 
 
-@attrs.frozen(kw_only=True)
-class Decider:
+@attrs.frozen(kw_only=True, repr=False, eq=False)
+class Decider(Value):
     """
     Who decides, with the rights asked at this moment (O4).
     """
@@ -110,8 +111,8 @@ def decider_refusal(
     return None
 
 
-@attrs.frozen
-class CallCard:
+@attrs.frozen(repr=False, eq=False)
+class CallCard(Value):
     """
     One waiting call as a person sees it.
 
@@ -132,8 +133,8 @@ class CallCard:
     copies: int = 1
 
 
-@attrs.frozen
-class Card:
+@attrs.frozen(repr=False, eq=False)
+class Card(Value):
     """
     The waiting round as one reader sees it; ``digest`` is what a decision names.
 

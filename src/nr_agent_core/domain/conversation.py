@@ -8,6 +8,7 @@ import attrs
 
 from nr_agent_core.domain.notices import Notice
 from nr_agent_core.domain.run_status import RunStatus
+from nr_agent_core.domain.value import Value
 
 
 class MessageRole(enum.Enum):
@@ -30,8 +31,8 @@ class ConversationStatus(enum.Enum):
     FAILED = "failed"
 
 
-@attrs.frozen
-class Message:
+@attrs.frozen(repr=False, eq=False)
+class Message(Value):
     """
     A stored message. ``text`` is as the model or the user gave it (P3); ``tokens`` is its estimate (R11).
     """
@@ -45,8 +46,8 @@ class Message:
     notices: tuple[Notice, ...] = ()
 
 
-@attrs.frozen
-class NewMessage:
+@attrs.frozen(repr=False, eq=False)
+class NewMessage(Value):
     """
     A message to be stored. With a position it is refused when that position is taken already.
     """

@@ -10,10 +10,11 @@ import attrs
 from nr_agent_core.domain.failures import FailureCode
 from nr_agent_core.domain.run_events import NotExecuted, RecordedCall
 from nr_agent_core.domain.run_status import RunReason
+from nr_agent_core.domain.value import Value
 
 
-@attrs.frozen
-class AskModel:
+@attrs.frozen(repr=False, eq=False)
+class AskModel(Value):
     """
     Ask the model; a closing round is asked without tools (R4).
     """
@@ -22,8 +23,8 @@ class AskModel:
     offer_tools: bool
 
 
-@attrs.frozen
-class RequestApproval:
+@attrs.frozen(repr=False, eq=False)
+class RequestApproval(Value):
     """
     Pause: the whole round of calls that were not refused waits for one decision (R5).
     """
@@ -32,8 +33,8 @@ class RequestApproval:
     calls: tuple[RecordedCall, ...]
 
 
-@attrs.frozen
-class AwaitApproval:
+@attrs.frozen(repr=False, eq=False)
+class AwaitApproval(Value):
     """
     Nothing to do until somebody decides.
     """
@@ -41,8 +42,8 @@ class AwaitApproval:
     digest: str
 
 
-@attrs.frozen
-class RefuseCall:
+@attrs.frozen(repr=False, eq=False)
+class RefuseCall(Value):
     """
     Give a call its error result; it is not executed.
     """
@@ -52,8 +53,8 @@ class RefuseCall:
     why: NotExecuted
 
 
-@attrs.frozen
-class StartTool:
+@attrs.frozen(repr=False, eq=False)
+class StartTool(Value):
     """
     Store the intent of a writing call, durably, before anything else (R6).
     """
@@ -62,8 +63,8 @@ class StartTool:
     call: RecordedCall
 
 
-@attrs.frozen
-class CallTool:
+@attrs.frozen(repr=False, eq=False)
+class CallTool(Value):
     """
     Execute a call: a reading one, or a writing one whose intent this segment has stored.
     """
@@ -72,8 +73,8 @@ class CallTool:
     call: RecordedCall
 
 
-@attrs.frozen
-class RecoverCall:
+@attrs.frozen(repr=False, eq=False)
+class RecoverCall(Value):
     """
     An earlier segment stored this intent and no outcome: settle it by rule R7, never by chance.
     """
@@ -83,8 +84,8 @@ class RecoverCall:
     key: str
 
 
-@attrs.frozen
-class Finish:
+@attrs.frozen(repr=False, eq=False)
+class Finish(Value):
     """
     The last round's text is the answer (V9).
     """
@@ -92,8 +93,8 @@ class Finish:
     reason: RunReason
 
 
-@attrs.frozen
-class Fail:
+@attrs.frozen(repr=False, eq=False)
+class Fail(Value):
     """
     The run cannot go on.
     """

@@ -15,6 +15,7 @@ import attrs
 from nr_agent_core.domain.errors import InvalidValueError
 from nr_agent_core.domain.tools import Tool, ToolRegistry, needs_approval
 from nr_agent_core.domain.trust_zones import TrustZones
+from nr_agent_core.domain.value import Value
 
 OBSERVE = "observe"
 
@@ -68,8 +69,8 @@ class ToolRules(Protocol):
         ...
 
 
-@attrs.frozen
-class GateDecision:
+@attrs.frozen(repr=False, eq=False)
+class GateDecision(Value):
     """
     What the gate says about one tool.
 

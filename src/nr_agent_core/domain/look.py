@@ -18,12 +18,13 @@ from nr_agent_core.domain.parameters import parse_arguments
 from nr_agent_core.domain.run import Round, Run
 from nr_agent_core.domain.run_events import NotExecuted, RecordedCall
 from nr_agent_core.domain.tool_result import ToolEffect
+from nr_agent_core.domain.value import Value
 
 _LONGEST_NAME = 64
 
 
-@attrs.frozen
-class LookedAt:
+@attrs.frozen(repr=False, eq=False)
+class LookedAt(Value):
     """
     The calls of one answer as they are recorded: facts, arguments as given, provider ids to echo.
     """

@@ -20,6 +20,7 @@ from nr_agent_core.domain.run_events import RecordedCall, ToolFinished
 from nr_agent_core.domain.system_prompt import system_prompt
 from nr_agent_core.domain.tool_outcomes import late_text
 from nr_agent_core.domain.tool_result import RecordWrite
+from nr_agent_core.domain.value import Value
 
 __all__ = [
     "BriefedRequest",
@@ -33,8 +34,8 @@ __all__ = [
 ]
 
 
-@attrs.frozen
-class BriefedRequest:
+@attrs.frozen(repr=False, eq=False)
+class BriefedRequest(Value):
     """
     A question to the model: how many messages it holds, and how many older ones were left out.
     """

@@ -7,9 +7,11 @@ from typing import Any
 
 import attrs
 
+from nr_agent_core.domain.value import Value
 
-@attrs.frozen
-class ModelCall:
+
+@attrs.frozen(repr=False, eq=False)
+class ModelCall(Value):
     """
     A call the model asked for. ``id`` is the provider's, only echoed; ``arguments`` is JSON text as given.
     """
@@ -19,8 +21,8 @@ class ModelCall:
     id: str | None = None
 
 
-@attrs.frozen
-class ModelMessage:
+@attrs.frozen(repr=False, eq=False)
+class ModelMessage(Value):
     """
     One message of the dialogue: role ``user``, ``assistant`` or ``tool``.
 
@@ -35,8 +37,8 @@ class ModelMessage:
     provider_data: str | None = None
 
 
-@attrs.frozen
-class OfferedTool:
+@attrs.frozen(repr=False, eq=False)
+class OfferedTool(Value):
     """
     A tool as the model sees it.
     """
@@ -46,8 +48,8 @@ class OfferedTool:
     parameters: Mapping[str, Any]
 
 
-@attrs.frozen
-class ModelRequest:
+@attrs.frozen(repr=False, eq=False)
+class ModelRequest(Value):
     """
     One question to a model. Without tools the model must answer in text.
     """
@@ -57,8 +59,8 @@ class ModelRequest:
     tools: tuple[OfferedTool, ...] = ()
 
 
-@attrs.frozen
-class ModelAnswer:
+@attrs.frozen(repr=False, eq=False)
+class ModelAnswer(Value):
     """
     What a model answered: text, calls, or both; and the facts that the provider reported.
     """

@@ -12,10 +12,11 @@ from nr_agent_core.domain.run import Run
 from nr_agent_core.domain.system_prompt import NOTE
 from nr_agent_core.domain.tool_outcomes import listed
 from nr_agent_core.domain.tool_result import Outcome, RecordWrite
+from nr_agent_core.domain.value import Value
 
 
-@attrs.frozen
-class KnownOutcome:
+@attrs.frozen(repr=False, eq=False)
+class KnownOutcome(Value):
     """
     What is known now of a call whose outcome was unknown once (R7).
 

@@ -11,6 +11,8 @@ from typing import TypeAlias
 
 import attrs
 
+from nr_agent_core.domain.value import Value
+
 JsonValue: TypeAlias = "str | int | float | bool | None | list[JsonValue] | dict[str, JsonValue]"
 
 
@@ -51,8 +53,8 @@ class ReplyCode(enum.Enum):
     CHAT_NOT_CONFIGURED = "chatNotConfigured"
 
 
-@attrs.frozen
-class Notice:
+@attrs.frozen(repr=False, eq=False)
+class Notice(Value):
     """
     One code and its arguments.
 

@@ -14,6 +14,7 @@ from nr_agent_core.domain.bounding import well_formed
 from nr_agent_core.domain.canonical import canonical_json
 from nr_agent_core.domain.errors import InvalidValueError
 from nr_agent_core.domain.tools import Preview
+from nr_agent_core.domain.value import Value
 
 LINES = 20
 LINE_LENGTH = 500
@@ -21,8 +22,8 @@ LINE_LENGTH = 500
 _HIDING = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A), *range(0x20), *range(0x7F, 0xA0)), "\ufffd")
 
 
-@attrs.frozen
-class CallPreview:
+@attrs.frozen(repr=False, eq=False)
+class CallPreview(Value):
     """
     The preview of one waiting call, as it is stored with the pause.
 

@@ -6,10 +6,11 @@ import attrs
 
 from nr_agent_core.domain.errors import InvalidValueError
 from nr_agent_core.domain.tool_result import RecordReference, RecordWrite, WriteKind
+from nr_agent_core.domain.value import Value
 
 
-@attrs.frozen
-class AiRecordWritten:
+@attrs.frozen(repr=False, eq=False)
+class AiRecordWritten(Value):
     """
     An AI wrote a record: which run, which record, and whether it was created, updated or deleted.
 
@@ -29,8 +30,8 @@ class AiRecordWritten:
             raise InvalidValueError("the correlation id of a write", self.correlation_id, "the id of a stored run")
 
 
-@attrs.frozen
-class StoredWrite:
+@attrs.frozen(repr=False, eq=False)
+class StoredWrite(Value):
     """
     One entry of the durable feed: its position in commit order, and what was written (W4).
     """

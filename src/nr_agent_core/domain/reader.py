@@ -5,14 +5,15 @@ Who looks or acts: an id, a language, and what only this segment's prompt is tol
 import attrs
 
 from nr_agent_core.domain.errors import InvalidValueError
+from nr_agent_core.domain.value import Value
 
 LONGEST_ID = 255
 LONGEST_TAG = 35
 _TAG_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-")
 
 
-@attrs.frozen
-class Reader:
+@attrs.frozen(repr=False, eq=False)
+class Reader(Value):
     """
     An actor with a language. Nothing of it is stored but the id.
 

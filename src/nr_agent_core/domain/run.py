@@ -45,11 +45,12 @@ from nr_agent_core.domain.run_events import (
     ToolStarted,
 )
 from nr_agent_core.domain.run_status import TRANSITIONS, RunReason, RunStatus
+from nr_agent_core.domain.value import Value
 from nr_agent_core.domain.write_evidence import WriteEvidence
 
 
-@attrs.frozen
-class Round:
+@attrs.frozen(repr=False, eq=False)
+class Round(Value):
     """
     One question to the model, what it answered, and what became of the answer's calls.
     """
@@ -80,8 +81,8 @@ class Round:
         return not self.answer.calls and not self.answer.length
 
 
-@attrs.frozen
-class Run:
+@attrs.frozen(repr=False, eq=False)
+class Run(Value):
     """
     Everything that is known about a run, computed from its events.
 

@@ -16,6 +16,7 @@ from nr_agent_core.domain.failures import FailureCode
 from nr_agent_core.domain.previews import CallPreview
 from nr_agent_core.domain.run_status import RunReason
 from nr_agent_core.domain.tool_result import Outcome, RecordWrite, ToolEffect
+from nr_agent_core.domain.value import Value
 
 
 def content(default: Any = None) -> Any:
@@ -61,8 +62,8 @@ class NotExecuted(enum.Enum):
     NEVER_HAPPENED = "neverHappened"
 
 
-@attrs.frozen
-class RecordedCall:
+@attrs.frozen(repr=False, eq=False)
+class RecordedCall(Value):
     """
     A call as it was looked at, before anything of its round was executed (R4).
 
@@ -78,8 +79,8 @@ class RecordedCall:
     refusal: NotExecuted | None = None
 
 
-@attrs.frozen
-class Started:
+@attrs.frozen(repr=False, eq=False)
+class Started(Value):
     """
     The run exists. With a segment token its process goes on; without one it is queued.
     """
@@ -94,8 +95,8 @@ class Started:
     instructions: str | None = content()
 
 
-@attrs.frozen
-class Claimed:
+@attrs.frozen(repr=False, eq=False)
+class Claimed(Value):
     """
     A process opened a segment: a queued run's first, a retry's or a recovery's.
     """
@@ -106,8 +107,8 @@ class Claimed:
     outside: bool = False
 
 
-@attrs.frozen
-class ModelAnswered:
+@attrs.frozen(repr=False, eq=False)
+class ModelAnswered(Value):
     """
     One round's question and answer, its calls looked at.
 
@@ -132,8 +133,8 @@ class ModelAnswered:
     provider_data: str | None = content()
 
 
-@attrs.frozen
-class ApprovalRequested:
+@attrs.frozen(repr=False, eq=False)
+class ApprovalRequested(Value):
     """
     The run waits for a decision on the whole round of recorded calls (R5).
     """
@@ -145,8 +146,8 @@ class ApprovalRequested:
     preconditions: tuple[str | None, ...] | None = content()
 
 
-@attrs.frozen
-class ApprovalDecided:
+@attrs.frozen(repr=False, eq=False)
+class ApprovalDecided(Value):
     """
     Somebody decided on exactly the recorded calls (A1). No free text, ever.
     """
@@ -159,8 +160,8 @@ class ApprovalDecided:
     segment: str | None = None
 
 
-@attrs.frozen
-class ToolStarted:
+@attrs.frozen(repr=False, eq=False)
+class ToolStarted(Value):
     """
     The intent to execute a writing call, durable before the effect (R6).
     """
@@ -173,8 +174,8 @@ class ToolStarted:
     key: str
 
 
-@attrs.frozen
-class ToolFinished:
+@attrs.frozen(repr=False, eq=False)
+class ToolFinished(Value):
     """
     What a call brought, or why it was not executed (E2, E3).
 
@@ -202,8 +203,8 @@ class ToolFinished:
         return f"{self.round}.{self.index}"
 
 
-@attrs.frozen
-class RunCompleted:
+@attrs.frozen(repr=False, eq=False)
+class RunCompleted(Value):
     """
     The turn has its answer.
     """
@@ -212,8 +213,8 @@ class RunCompleted:
     reason: RunReason
 
 
-@attrs.frozen
-class RunFailed:
+@attrs.frozen(repr=False, eq=False)
+class RunFailed(Value):
     """
     The run ended without an answer. ``text`` is the sanitised error, a fact at every level (E4).
     """
@@ -225,8 +226,8 @@ class RunFailed:
     outside: bool = False
 
 
-@attrs.frozen
-class RunCancelled:
+@attrs.frozen(repr=False, eq=False)
+class RunCancelled(Value):
     """
     The run was ended by somebody, by a newer message, or by its expiry.
     """
@@ -237,8 +238,8 @@ class RunCancelled:
     outside: bool = False
 
 
-@attrs.frozen
-class Requeued:
+@attrs.frozen(repr=False, eq=False)
+class Requeued(Value):
     """
     The segment ended in order; a worker opens the next one, not before the given time.
     """

@@ -12,6 +12,7 @@ from typing import Self
 import attrs
 
 from nr_agent_core.domain.errors import InvalidValueError
+from nr_agent_core.domain.value import Value
 
 _TABLE = re.compile(r"[A-Za-z0-9_]{1,64}")
 _UID = re.compile(r"[A-Za-z0-9._~-]{1,128}")
@@ -58,8 +59,8 @@ class Outcome(enum.Enum):
     UNKNOWN = "unknown"
 
 
-@attrs.frozen
-class RecordReference:
+@attrs.frozen(repr=False, eq=False)
+class RecordReference(Value):
     """
     Names one record of the host: a table and the record's uid in it (T6).
 
@@ -92,8 +93,8 @@ class RecordReference:
         return f"{self.table}:{self.uid}"
 
 
-@attrs.frozen
-class RecordWrite:
+@attrs.frozen(repr=False, eq=False)
+class RecordWrite(Value):
     """
     One record that a call wrote, and what became of it.
     """
@@ -108,8 +109,8 @@ class RecordWrite:
 _RANK = {WriteKind.UPDATED: 0, WriteKind.CREATED: 1, WriteKind.DELETED: 2}
 
 
-@attrs.frozen
-class ToolResult:
+@attrs.frozen(repr=False, eq=False)
+class ToolResult(Value):
     """
     The outcome of one call, its text for the model, and the records it wrote (T4, T5).
 

@@ -15,14 +15,15 @@ from nr_agent_core.domain.bounding import well_formed
 from nr_agent_core.domain.errors import DuplicateToolError, InvalidValueError, ToolDeclarationError
 from nr_agent_core.domain.parameters import check_schema, plain_copy, violation
 from nr_agent_core.domain.tool_result import ToolEffect
+from nr_agent_core.domain.value import Value
 
 DEFAULT_DEADLINE = 120.0
 UNATTENDED_REMOTE = "no"
 _NAME_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")
 
 
-@attrs.frozen
-class ToolContext:
+@attrs.frozen(repr=False, eq=False)
+class ToolContext(Value):
     """
     Who acts, in which run and call, and by when: all that a tool may rely on (T13).
 
@@ -71,8 +72,8 @@ def _lines(value: object) -> tuple[str, ...]:
     return lines
 
 
-@attrs.frozen
-class Preview:
+@attrs.frozen(repr=False, eq=False)
+class Preview(Value):
     """
     What an approver sees of a waiting call, and what must still hold when it is executed (T11).
 

@@ -11,6 +11,7 @@ from typing import Any
 import attrs
 
 from nr_agent_core.domain.errors import InvalidValueError
+from nr_agent_core.domain.value import Value
 
 
 def _names(value: Iterable[str]) -> tuple[str, ...]:
@@ -20,8 +21,8 @@ def _names(value: Iterable[str]) -> tuple[str, ...]:
     return tuple(value)
 
 
-@attrs.frozen
-class TrustZones:
+@attrs.frozen(repr=False, eq=False)
+class TrustZones(Value):
     """
     Ordered zones, ordered data classes, and one ceiling per zone (G2).
 

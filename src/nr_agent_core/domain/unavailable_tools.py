@@ -9,10 +9,11 @@ from collections.abc import Iterable
 import attrs
 
 from nr_agent_core.domain.gate import DenialReason, Gate
+from nr_agent_core.domain.value import Value
 
 
-@attrs.frozen
-class UnavailableTool:
+@attrs.frozen(repr=False, eq=False)
+class UnavailableTool(Value):
     """
     A registered tool that the gate refuses this run, and THE reason.
     """

@@ -12,6 +12,7 @@ import attrs
 
 from nr_agent_core.domain.run_events import ToolFinished, ToolStarted
 from nr_agent_core.domain.tool_result import Outcome, RecordWrite, merge_writes
+from nr_agent_core.domain.value import Value
 
 
 class Wrote(enum.Enum):
@@ -24,8 +25,8 @@ class Wrote(enum.Enum):
     CANNOT_TELL = "cannot_tell"
 
 
-@attrs.frozen
-class OpenCall:
+@attrs.frozen(repr=False, eq=False)
+class OpenCall(Value):
     """
     A call whose outcome is not known: an intent without outcome, or an unknown outcome.
     """
@@ -35,8 +36,8 @@ class OpenCall:
     released: bool
 
 
-@attrs.frozen
-class WriteEvidence:
+@attrs.frozen(repr=False, eq=False)
+class WriteEvidence(Value):
     """
     What the stream so far proves about writes.
 

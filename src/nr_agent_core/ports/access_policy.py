@@ -7,6 +7,8 @@ from typing import Protocol
 
 import attrs
 
+from nr_agent_core.domain.value import Value
+
 
 class Action(enum.Enum):
     """
@@ -20,8 +22,8 @@ class Action(enum.Enum):
     READ_PREVIEW = "read_preview"
 
 
-@attrs.frozen
-class Subject:
+@attrs.frozen(repr=False, eq=False)
+class Subject(Value):
     """
     What the action is about: somebody's conversation, somebody's run, or both.
     """

@@ -8,13 +8,14 @@ from typing import Protocol
 import attrs
 
 from nr_agent_core.domain.errors import InvalidValueError
+from nr_agent_core.domain.value import Value
 from nr_agent_core.ports.model_provider import ModelProvider
 
 MOST_ROUNDS = 20
 
 
-@attrs.frozen(kw_only=True)
-class Configuration:
+@attrs.frozen(kw_only=True, repr=False, eq=False)
+class Configuration(Value):
     """
     The model, the tools and the rules of one conversation.
 

@@ -9,11 +9,12 @@ import attrs
 
 from nr_agent_core.domain.conversation import Message
 from nr_agent_core.domain.tool_result import RecordWrite
+from nr_agent_core.domain.value import Value
 from nr_agent_core.ports.run_store import RunRow
 
 
-@attrs.frozen
-class ConversationRow:
+@attrs.frozen(repr=False, eq=False)
+class ConversationRow(Value):
     """
     A conversation as its store knows it. Positions are -1 while there is no such message.
 
@@ -30,8 +31,8 @@ class ConversationRow:
     unreadable_run: str | None = None
 
 
-@attrs.frozen
-class History:
+@attrs.frozen(repr=False, eq=False)
+class History(Value):
     """
     The newest messages of a conversation, oldest first, and what their runs did.
 

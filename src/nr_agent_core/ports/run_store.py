@@ -11,10 +11,11 @@ from nr_agent_core.domain.provenance import StoredWrite
 from nr_agent_core.domain.run_events import RunEvent
 from nr_agent_core.domain.run_status import RunReason, RunStatus
 from nr_agent_core.domain.tool_result import RecordWrite
+from nr_agent_core.domain.value import Value
 
 
-@attrs.frozen
-class StoredEvent:
+@attrs.frozen(repr=False, eq=False)
+class StoredEvent(Value):
     """
     An event with its number in the stream and its time.
     """
@@ -24,8 +25,8 @@ class StoredEvent:
     at: float
 
 
-@attrs.frozen
-class RunRow:
+@attrs.frozen(repr=False, eq=False)
+class RunRow(Value):
     """
     What a store keeps beside a run's stream, so that lists need no fold.
 

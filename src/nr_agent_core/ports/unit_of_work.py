@@ -11,12 +11,13 @@ from nr_agent_core.domain.conversation import NewMessage
 from nr_agent_core.domain.run import Run
 from nr_agent_core.domain.run_events import RunCancelled, RunEvent, RunFailed
 from nr_agent_core.domain.run_status import RunReason
+from nr_agent_core.domain.value import Value
 from nr_agent_core.ports.conversation_store import ConversationStore
 from nr_agent_core.ports.run_store import RunStore
 
 
-@attrs.frozen
-class OpenConversation:
+@attrs.frozen(repr=False, eq=False)
+class OpenConversation(Value):
     """
     A conversation comes into being.
     """
@@ -25,8 +26,8 @@ class OpenConversation:
     owner: str
 
 
-@attrs.frozen
-class AddMessages:
+@attrs.frozen(repr=False, eq=False)
+class AddMessages(Value):
     """
     Messages at the end of a conversation, in this order.
 
@@ -39,8 +40,8 @@ class AddMessages:
     expected: int | None = None
 
 
-@attrs.frozen
-class AppendEvents:
+@attrs.frozen(repr=False, eq=False)
+class AppendEvents(Value):
     """
     Events of one run behind the *expected* ones. ``run`` is the state after them; ``lease_for``
     is how many seconds nobody may take the run over (R3, R8).
@@ -52,8 +53,8 @@ class AppendEvents:
     lease_for: float = 0.0
 
 
-@attrs.frozen
-class LetGo:
+@attrs.frozen(repr=False, eq=False)
+class LetGo(Value):
     """
     End an unsettled run that cannot be read: *event* behind its row's sequence, without a fold.
 

@@ -9,12 +9,13 @@ from nr_agent_core.domain.failures import FailureCode
 from nr_agent_core.domain.notices import Notice
 from nr_agent_core.domain.run import Run
 from nr_agent_core.domain.run_status import RunReason, RunStatus
+from nr_agent_core.domain.value import Value
 from nr_agent_core.domain.write_evidence import WriteEvidence
 from nr_agent_core.steps import SegmentEnd
 
 
-@attrs.frozen
-class RunResult:
+@attrs.frozen(repr=False, eq=False)
+class RunResult(Value):
     """
     Where a run stands after a call, and its answer if this call drove it to its end.
 
@@ -32,8 +33,8 @@ class RunResult:
     evidence: WriteEvidence = WriteEvidence()
 
 
-@attrs.frozen
-class InboxItem:
+@attrs.frozen(repr=False, eq=False)
+class InboxItem(Value):
     """
     One waiting run in an actor's inbox (A5).
     """
@@ -44,8 +45,8 @@ class InboxItem:
     card: Card
 
 
-@attrs.frozen
-class UpkeepReport:
+@attrs.frozen(repr=False, eq=False)
+class UpkeepReport(Value):
     """
     The ids of runs that one upkeep met, by what became of them (O2).
     """

@@ -18,14 +18,15 @@ from nr_agent_core.domain.run_events import (
 )
 from nr_agent_core.domain.tool_result import RecordWrite
 from nr_agent_core.domain.tools import Tool, ToolContext
+from nr_agent_core.domain.value import Value
 from nr_agent_core.ports.unit_of_work import Change
 
 MODEL_DEADLINE = 120.0
 RETRY_DELAYS = (30.0, 60.0, 120.0)
 
 
-@attrs.frozen
-class Commit:
+@attrs.frozen(repr=False, eq=False)
+class Commit(Value):
     """
     Store these changes, all or none.
     """
@@ -33,8 +34,8 @@ class Commit:
     changes: tuple[Change, ...]
 
 
-@attrs.frozen
-class Ask:
+@attrs.frozen(repr=False, eq=False)
+class Ask(Value):
     """
     Ask the model; answered with a ModelAnswer or :class:`AskFailed`.
     """
@@ -42,8 +43,8 @@ class Ask:
     request: ModelRequest
 
 
-@attrs.frozen
-class AskFailed:
+@attrs.frozen(repr=False, eq=False)
+class AskFailed(Value):
     """
     The model gave no answer: of which kind the failure is, and its sanitised text.
     """
@@ -52,8 +53,8 @@ class AskFailed:
     text: str
 
 
-@attrs.frozen
-class Execute:
+@attrs.frozen(repr=False, eq=False)
+class Execute(Value):
     """
     Execute a call; answered with its bounded ToolResult, whatever happened.
     """
@@ -65,8 +66,8 @@ class Execute:
     round: int
 
 
-@attrs.frozen
-class Announce:
+@attrs.frozen(repr=False, eq=False)
+class Announce(Value):
     """
     Tell the host's listeners of these writes (W1).
     """
@@ -75,8 +76,8 @@ class Announce:
     writes: tuple[RecordWrite, ...]
 
 
-@attrs.frozen
-class MakePreviews:
+@attrs.frozen(repr=False, eq=False)
+class MakePreviews(Value):
     """
     Make the previews of the calls that need approval; answered with one (preview, token) each.
     """
@@ -84,8 +85,8 @@ class MakePreviews:
     calls: tuple[tuple[Tool, dict[str, Any], ToolContext], ...]
 
 
-@attrs.frozen
-class Reconcile:
+@attrs.frozen(repr=False, eq=False)
+class Reconcile(Value):
     """
     Ask the host what became of a call; answered with a ToolResult or a Reconciliation (R7).
     """
@@ -138,8 +139,8 @@ class Setting:
     opening_changes: tuple[Change, ...] = ()
 
 
-@attrs.frozen
-class SegmentEnd:
+@attrs.frozen(repr=False, eq=False)
+class SegmentEnd(Value):
     """
     How a segment ended: the run, and the answer if this segment completed the turn.
     """

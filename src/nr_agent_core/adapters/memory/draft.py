@@ -17,6 +17,7 @@ from nr_agent_core.domain.errors import (
 )
 from nr_agent_core.domain.provenance import AiRecordWritten, StoredWrite
 from nr_agent_core.domain.run_status import RunStatus
+from nr_agent_core.domain.value import Value
 from nr_agent_core.ports.run_store import RunRow
 
 _K = TypeVar("_K")
@@ -47,8 +48,8 @@ class StoredConversation:
         self.runs: tuple[str, ...] = ()
 
 
-@attrs.frozen
-class StoredForm:
+@attrs.frozen(repr=False, eq=False)
+class StoredForm(Value):
     """
     One stored event.
     """
