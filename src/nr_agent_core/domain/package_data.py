@@ -6,8 +6,6 @@ place of the domain that touches a file, and it reads nothing but the package's 
 """
 
 import functools
-import pkgutil
-import tomllib
 from typing import Any
 
 
@@ -26,6 +24,10 @@ def read_toml(package: str, name: str) -> dict[str, Any]:
     Raises:
         FileNotFoundError: there is no such file in the package.
     """
+    # Imported here: a process that never judges a text or renders one reads no data either.
+    import pkgutil
+    import tomllib
+
     data = pkgutil.get_data(package, name)
     if data is None:
         raise FileNotFoundError(f"{package} holds no data file {name!r}")
