@@ -97,7 +97,7 @@ BUGS = [
     ),
     Bug(
         name="late outcome dropped",
-        edits=(("driver/performer.py", "self._late.keep_refused(change)", "pass"),),
+        edits=(("runtime/segments.py", "wiring.late.keep_unstored(run.id, segment.unstored)", "pass"),),
         tests=(*PROCESSES, "-k", "overtaken or cancelled"),
     ),
     Bug(

@@ -45,6 +45,7 @@ from nr_agent_core.domain.run_events import (
     ToolStarted,
 )
 from nr_agent_core.domain.run_status import TRANSITIONS, RunReason, RunStatus
+from nr_agent_core.domain.tool_result import Outcome, ToolEffect
 from nr_agent_core.domain.value import Value
 from nr_agent_core.domain.write_evidence import WriteEvidence
 
@@ -128,6 +129,29 @@ class Run(Value):
     def intent_is_own(self) -> bool:
         """Whether the standing intent was stored by the segment at work (R6)."""
         return self.intent_at > self.opened_at
+
+    @property
+    def repeats(self) -> bool:
+        """Whether the standing intent may have been tried more than once: a later segment took the run over (R7)."""
+        return self.intent is not None and self.intent.effect is ToolEffect.IDEMPOTENT_WRITE and not self.intent_is_own
+
+    def lacks(self, event: ToolFinished) -> bool:
+        """
+        Whether a late outcome tells of its call what this stream does not hold (R7).
+
+        A write that is not recorded counts whatever else is known of the call: it happened (T7). An
+        error or an unchanged speaks for one try alone, and settles no call that was tried again.
+        """
+        if not event.executed:
+            return False
+        if self.evidence.names_more(event):
+            return True
+        call = self.evidence.open_call(event.call_id)
+        again = call is not None and (call.repeated or (self.repeats and self._is_of_intent(event)))
+        return call is not None and (event.outcome is Outcome.TEXT or not again)
+
+    def _is_of_intent(self, event: ToolFinished) -> bool:
+        return self.intent is not None and (self.intent.round, self.intent.index) == (event.round, event.index)
 
     @property
     def request(self) -> ApprovalRequested | None:
@@ -303,7 +327,7 @@ def _tool(run: Run, event: ToolFinished, status: RunStatus) -> Run:
     if run.status is not RunStatus.RUNNING:
         raise run._illegal(event, "only a late outcome fits here")
     at = _next_call(run, event)
-    evidence = run.evidence.after_outcome(event, released=at.released)
+    evidence = run.evidence.after_outcome(event, released=at.released, repeated=run.repeats)
     return run._moved(
         status, rounds=run._with_round(results=(*at.results, event)), intent=None, intent_at=-1, evidence=evidence
     )
@@ -311,10 +335,10 @@ def _tool(run: Run, event: ToolFinished, status: RunStatus) -> Run:
 
 def _late(run: Run, event: ToolFinished, status: RunStatus) -> Run:
     """An open call's outcome became known: evidence changes, status does not (R7)."""
-    if not event.executed or not run.evidence.is_open(event.call_id):
+    if not run.lacks(event):
         raise run._illegal(event, f"no outcome of call {event.call_id} is missing")
     evidence = run.evidence.after_outcome(event, released=False)
-    if run.intent is not None and (run.intent.round, run.intent.index) == (event.round, event.index):
+    if run._is_of_intent(event):
         if run.status is RunStatus.RUNNING:
             raise run._illegal(event, "the segment at work stores this outcome itself")
         results = (*run.rounds[-1].results, event)
@@ -324,8 +348,14 @@ def _late(run: Run, event: ToolFinished, status: RunStatus) -> Run:
 
 
 def _corrected(at: Round, late: ToolFinished) -> Round:
-    known = tuple(late if result.index == late.index else result for result in at.results)
+    known = tuple(late if _gives_way(result, late) else result for result in at.results)
     return attrs.evolve(at, results=known)
+
+
+def _gives_way(result: ToolFinished, late: ToolFinished) -> bool:
+    # A reading call may have been taken over and made anew: the late one is of the same place, not of the same call.
+    same = (result.index, result.tool) == (late.index, late.tool)
+    return same and not (result.executed and result.outcome is Outcome.TEXT)
 
 
 def _next_call(run: Run, event: ToolStarted | ToolFinished) -> Round:

@@ -29,11 +29,14 @@ class Wrote(enum.Enum):
 class OpenCall(Value):
     """
     A call whose outcome is not known: an intent without outcome, or an unknown outcome.
+
+    ``repeated``: it was tried again after a crash, so that a single try cannot speak for it (R7).
     """
 
     call_id: str
     tool: str
     released: bool
+    repeated: bool = False
 
 
 @attrs.frozen(repr=False, eq=False)
@@ -64,19 +67,29 @@ class WriteEvidence(Value):
 
     def is_open(self, call_id: str) -> bool:
         """Whether the outcome of this call is still missing or unknown."""
-        return any(call.call_id == call_id for call in self.open_calls)
+        return self.open_call(call_id) is not None
 
     def after_intent(self, event: ToolStarted, *, released: bool) -> Self:
         """The evidence once the intent of a writing call is stored."""
         call = OpenCall(f"{event.round}.{event.index}", event.tool, released)
         return attrs.evolve(self, open_calls=(*self.open_calls, call))
 
-    def after_outcome(self, event: ToolFinished, *, released: bool) -> Self:
+    def open_call(self, call_id: str) -> OpenCall | None:
+        """The call of this id, if its outcome is still missing or unknown."""
+        return next((call for call in self.open_calls if call.call_id == call_id), None)
+
+    def names_more(self, event: ToolFinished) -> bool:
+        """Whether *event* names a write that is not among the records."""
+        return bool(event.writes) and merge_writes(self.records, event.writes) != self.records
+
+    def after_outcome(self, event: ToolFinished, *, released: bool, repeated: bool = False) -> Self:
         """The evidence once an outcome is stored; a late one closes the call it belongs to."""
-        known = next((call for call in self.open_calls if call.call_id == event.call_id), None)
+        known = self.open_call(event.call_id)
         still_open = tuple(call for call in self.open_calls if call is not known)
         if event.executed and event.outcome is Outcome.UNKNOWN:
             opened = known or OpenCall(event.call_id, event.tool, released)
+            if repeated:
+                opened = attrs.evolve(opened, repeated=True)
             return attrs.evolve(
                 self, open_calls=(*still_open, opened), records=merge_writes(self.records, event.writes)
             )

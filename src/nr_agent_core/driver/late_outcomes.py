@@ -15,9 +15,9 @@ from typing import Self
 
 import attrs
 
-from nr_agent_core.domain.errors import AgentCoreError, IllegalMoveError, LostRaceError
+from nr_agent_core.domain.errors import AgentCoreError, LostRaceError
 from nr_agent_core.domain.run import fold
-from nr_agent_core.domain.run_events import ToolFinished
+from nr_agent_core.domain.run_events import RunEvent, ToolFinished
 from nr_agent_core.domain.run_status import RunStatus
 from nr_agent_core.domain.sanitiser import sanitised_chain
 from nr_agent_core.domain.tool_result import Outcome
@@ -50,6 +50,7 @@ class LateOutcomes:
         self._process, self._own_lock = os.getpid(), threading.Lock()
         self._driven: dict[str, list[ToolFinished]] = {}
         self._kept: list[_Kept] = []
+        self._in_hand = 0
         self._keeper: threading.Thread | None = None
 
     @property
@@ -72,43 +73,53 @@ class LateOutcomes:
                 return
         self._store_or_keep(run_id, event)
 
-    def keep_refused(self, append: AppendEvents) -> None:
-        """Keep what writing calls brought in an append that was refused."""
-        for event in append.events:
+    def keep_unstored(self, run_id: str, events: tuple[RunEvent, ...]) -> None:
+        """Keep what writing calls brought that a segment could not store, or does not know whether it did."""
+        for event in events:
             if isinstance(event, ToolFinished) and _is_fact(event):
-                late = attrs.evolve(event, late=True, text=None)
-                self._store_or_keep(append.run.id, late)
+                self._store_or_keep(run_id, attrs.evolve(event, late=True, text=None))
 
     def flush(self) -> int:
-        """Try again now; returns how many outcomes are still kept."""
+        """Try again now; returns how many outcomes are not stored yet, those in the hands of other threads included."""
         with self._lock:
             kept, self._kept = self._kept, []
+            self._in_hand += len(kept)
         for item in kept:
-            self._try_again(item)
+            self._try(item)
         with self._lock:
-            return len(self._kept)
+            return len(self._kept) + self._in_hand
 
     def close(self, wait: float) -> int:
         """Try for *wait* seconds at most; returns how many outcomes could not be stored."""
         end = time.monotonic() + wait
         while (left := self.flush()) and time.monotonic() < end:
             time.sleep(min(_PAUSE, max(0.0, end - time.monotonic())))
+        if left:
+            _log.error("%d late outcomes are not stored yet", left)
         return left
 
     def _store_or_keep(self, run_id: str, event: ToolFinished) -> None:
-        if self._store is not None and not self._taken(run_id, event):
+        if self._store is not None:
             with self._lock:
-                self._kept.append(_Kept(run_id, event, time.monotonic() + self._patience))
-                self._start_keeper()
+                self._in_hand += 1
+            self._try(_Kept(run_id, event, time.monotonic() + self._patience))
 
-    def _try_again(self, item: _Kept) -> None:
-        if self._taken(item.run_id, item.event):
-            return
-        if time.monotonic() >= item.give_up_at:
+    def _try(self, item: _Kept) -> None:
+        """Store what is in hand, or keep it for another time."""
+        taken = False
+        try:
+            taken = self._taken(item.run_id, item.event)
+        except Exception as error:  # noqa: BLE001 - whatever a store raises: the outcome is kept
+            _log.error("late outcome of call %s waits: %s", item.event.call_id, sanitised_chain(error))
+        finally:
+            given_up = not taken and time.monotonic() >= item.give_up_at
+            with self._lock:
+                self._in_hand -= 1
+                if not (taken or given_up):
+                    self._kept.append(item)
+                    self._start_keeper()
+        if given_up:
             _log.error("late outcome of call %s of run %s was not stored", item.event.call_id, item.run_id)
-            return
-        with self._lock:
-            self._kept.append(item)
 
     def _taken(self, run_id: str, event: ToolFinished) -> bool:
         """Whether there is nothing left to do for *event*: stored now, or not missing at all."""
@@ -116,16 +127,16 @@ class LateOutcomes:
         try:
             while True:
                 run = fold(run_id, (stored.event for stored in self._store.events(run_id)))
-                if run.status is RunStatus.RUNNING and run.evidence.is_open(event.call_id):
+                if not run.lacks(event):
+                    _log.info("late outcome of call %s of run %s adds nothing", event.call_id, run_id)
+                    return True
+                if run.status is RunStatus.RUNNING:
                     return False
                 try:
                     self._store.commit((AppendEvents(run.after(event), run.sequence, (event,)),))
                 except LostRaceError:
                     continue
                 return True
-        except IllegalMoveError:
-            _log.info("late outcome of call %s of run %s was known already", event.call_id, run_id)
-            return True
         except AgentCoreError as error:
             _log.warning("late outcome of call %s of run %s waits: %s", event.call_id, run_id, sanitised_chain(error))
             return False
@@ -136,7 +147,13 @@ class LateOutcomes:
             self._keeper.start()
 
     def _tend(self) -> None:
-        while self.flush():
+        while True:
+            self.flush()
+            with self._lock:
+                if not self._kept:
+                    # Said under the lock: what is kept from now on starts another keeper.
+                    self._keeper = None
+                    return
             time.sleep(_PAUSE)
 
 

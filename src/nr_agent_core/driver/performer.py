@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from nr_agent_core.domain.bounding import bounded_result
-from nr_agent_core.domain.errors import FailureClass, LostRaceError, StoreUnavailableError
+from nr_agent_core.domain.errors import FailureClass
 from nr_agent_core.domain.failures import classify
 from nr_agent_core.domain.model_dialogue import ModelAnswer, ModelCall
 from nr_agent_core.domain.previews import CallPreview
@@ -24,7 +24,7 @@ from nr_agent_core.driver.late_outcomes import LateOutcomes
 from nr_agent_core.ports.event_bus import EventBus
 from nr_agent_core.ports.model_provider import ModelProvider
 from nr_agent_core.ports.tool_executor import ToolExecutor
-from nr_agent_core.ports.unit_of_work import AppendEvents, UnitOfWork
+from nr_agent_core.ports.unit_of_work import UnitOfWork
 from nr_agent_core.steps import Announce, Ask, AskFailed, Commit, Execute, MakePreviews, Order, Reconcile, finished
 
 _log = logging.getLogger("nr_agent_core")
@@ -71,16 +71,8 @@ class Performer:
         return self._perform[type(order)](order)
 
     def _commit(self, order: Commit) -> None:
-        if self._store is None:
-            return
-        try:
+        if self._store is not None:
             self._store.commit(order.changes)
-        except (LostRaceError, StoreUnavailableError):
-            # Stop and settle nothing; but what a writing call brought stays a fact (R7).
-            for change in order.changes:
-                if isinstance(change, AppendEvents):
-                    self._late.keep_refused(change)
-            raise
 
     def _ask(self, order: Ask) -> ModelAnswer | AskFailed:
         try:

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-from nr_agent_core.domain.errors import AgentCoreError, LostRaceError, StoreError
+from nr_agent_core.domain.errors import AgentCoreError, LostRaceError, StoredFormError, StoreError
 from nr_agent_core.domain.run_events import RunEvent
 from nr_agent_core.domain.sanitiser import failure_text, sanitised_chain
 from nr_agent_core.steps import Order, Segment, SegmentEnd, Steps
@@ -21,11 +21,14 @@ def drive(segment: Segment, opening: tuple[RunEvent, ...], perform: Callable[[Or
     Raises:
         LostRaceError: somebody else moved the run on. Nothing more was stored.
         StoreError: the store is gone; the run is left to its lease.
-        Exception: any other one rises after one append ``failed``/``internal`` was tried (F5).
+        Exception: any other one rises after one append ``failed``/``internal`` was tried (F5). So
+            does a StoredFormError: what is damaged now will not be whole later.
     """
     try:
         return _exhaust(segment.steps(opening), perform)
-    except (LostRaceError, StoreError):
+    except (LostRaceError, StoreError) as error:
+        if isinstance(error, StoredFormError):
+            _try_to_fail(segment, error, perform)
         raise
     except Exception as error:
         _try_to_fail(segment, error, perform)

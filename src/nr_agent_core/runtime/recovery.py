@@ -74,8 +74,7 @@ class Recovery:
             return attrs.evolve(report, left=(*report.left, row.id))
         except (RunUnreadableError, StoredFormError) as error:
             _log.error("run %s cannot be recovered: %s", row.id, sanitised_chain(error))
-            self._segments.end_unreadable(row)
-            return attrs.evolve(report, failed=(*report.failed, row.id))
+            return self._end_unreadable(row, report)
         except Exception as error:  # noqa: BLE001 - one broken run must not keep the others waiting
             _log.error("run %s was not recovered: %s", row.id, sanitised_chain(error))
             return attrs.evolve(report, left=(*report.left, row.id))
@@ -83,6 +82,16 @@ class Recovery:
         if run.code is FailureCode.INTERRUPTED:
             return attrs.evolve(report, failed=(*report.failed, row.id))
         return attrs.evolve(report, recovered=(*report.recovered, row.id))
+
+    def _end_unreadable(self, row: RunRow, report: UpkeepReport) -> UpkeepReport:
+        try:
+            self._segments.end_unreadable(row)
+        except LostRaceError:
+            # It ended meanwhile: by another upkeep, or here, once it met what cannot be read.
+            now = self._segments.store.run_row(row.id)
+            if now is None or now.status is not RunStatus.FAILED:
+                return attrs.evolve(report, left=(*report.left, row.id))
+        return attrs.evolve(report, failed=(*report.failed, row.id))
 
     def _why(self, run: Run) -> ClaimReason:
         if run.status is RunStatus.RUNNING:

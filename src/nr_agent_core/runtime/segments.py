@@ -3,6 +3,7 @@ Opening segments: everything one needs is asked now, then it is driven to where 
 """
 
 import logging
+from contextlib import suppress
 
 import attrs
 
@@ -17,6 +18,7 @@ from nr_agent_core.domain.errors import (
     MessageRejectedError,
     NotFoundError,
     RunUnreadableError,
+    StaleAppendError,
     StoredFormError,
 )
 from nr_agent_core.domain.failures import FailureCode
@@ -248,7 +250,13 @@ class Segments:
                 late=wiring.late,
                 around_tool=wiring.around_tool,
             )
-            return drive(Segment(run, setting), opening, performer)
+            segment = Segment(run, setting)
+            try:
+                return drive(segment, opening, performer)
+            except Exception:
+                # Whatever stopped it: what a writing call brought stays a fact (R7).
+                wiring.late.keep_unstored(run.id, segment.unstored)
+                raise
 
     # -- settling without a segment -----------------------------------------------------------
 
@@ -298,17 +306,35 @@ class Segments:
             except (RunUnreadableError, StoredFormError):
                 if row.status.settled:
                     raise
-                return self.end_unreadable(row, event)
+                with suppress(LostRaceError):
+                    return self.end_unreadable(row, event)
 
     def end_unreadable(self, row: RunRow, event: RunCancelled | RunFailed = INTERRUPTED) -> Run:
-        """End a run whose stream cannot be read, without a fold, and tell its conversation (O2)."""
+        """
+        End a run whose stream cannot be read, without a fold, and tell its conversation, once (O2).
+
+        Raises:
+            LostRaceError: somebody else ended it meanwhile, or the conversation went on. Nothing was stored.
+        """
+        held = None if row.conversation is None else self.store.conversation_row(row.conversation)
+        self._require_unsettled(row)
         ended = attrs.evolve(Run(row.id, RunStatus.RUNNING, owner=row.owner).after(event), sequence=row.sequence + 1)
         changes: tuple[Change, ...] = (LetGo(row.id, event),)
         if row.conversation is not None:
             message = assistant_message(row.id, "", ended_notices(ended))
-            changes = (*changes, AddMessages(row.conversation, (message,)))
+            # Whoever ends a run tells its conversation: nothing was added, so nobody has ended it since the look.
+            length = None if held is None else held.last_position + 1
+            changes = (*changes, AddMessages(row.conversation, (message,), length))
         self.store.commit(changes)
         return ended
+
+    def _require_unsettled(self, row: RunRow) -> None:
+        try:
+            now = self.store.run_row(row.id)
+        except StoredFormError:
+            return  # a row that is damaged itself does not say that the run is over
+        if now is not None and now.status.settled:
+            raise StaleAppendError(row.id, row.sequence, now.sequence)
 
     # -- what a segment works with ------------------------------------------------------------
 

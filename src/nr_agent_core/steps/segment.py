@@ -90,6 +90,8 @@ class Segment:
         self.run, self.setting = run, setting
         self._stored_at = run.sequence
         self._buffer: list[RunEvent] = []
+        self._handed_over: tuple[RunEvent, ...] = ()
+        self._uncertain: tuple[RunEvent, ...] = ()
         self._before: tuple[Change, ...] = setting.opening_changes
         self._urgent = False
         self._lease_until = 0.0
@@ -137,7 +139,13 @@ class Segment:
 
         What happened before and is not stored yet is stored with it.
         """
+        self._uncertain = self._handed_over
         return self._fail(RunReason.INTERNAL, FailureCode.INTERNAL, text)
+
+    @property
+    def unstored(self) -> tuple[RunEvent, ...]:
+        """The events of the last commit, whose outcome may be unknown, and those that are not stored yet."""
+        return (*self._uncertain, *self._handed_over, *self._buffer)
 
     # -- commits ------------------------------------------------------------------------------
 
@@ -148,7 +156,8 @@ class Segment:
     def _commit(self, deadline: float, *after: Change) -> Commit:
         """What is not stored yet, with a lease beyond *deadline* seconds of what comes next (R8)."""
         lease = deadline + self.setting.lease_margin
-        append = AppendEvents(self.run, self._stored_at, tuple(self._buffer), lease)
+        self._handed_over = tuple(self._buffer)
+        append = AppendEvents(self.run, self._stored_at, self._handed_over, lease)
         changes = (*self._before, append, *after)
         self._buffer.clear()
         self._before, self._urgent = (), False
@@ -163,12 +172,16 @@ class Segment:
 
     def _take_late(self) -> None:
         """Outcomes that came after they were given up go into the next append (R7)."""
+        if self.run.intent is not None:
+            # Of the standing call's own outcome this segment knows only once it is settled.
+            return
         for event in self.setting.late():
             try:
                 self._add(event)
             except IllegalMoveError:
                 # The outcome is known by now, or never was missing.
                 continue
+            self._urgent = True
 
     # -- the model ----------------------------------------------------------------------------
 
