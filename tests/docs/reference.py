@@ -67,6 +67,7 @@ SAMPLES: dict[NoticeCode, tuple[dict[str, JsonValue], ...]] = {
     NoticeCode.SAVED_BEFORE_END: ({"records": [_PAGE]}, {"records": [], "tools": ["send_mail"]}),
     NoticeCode.RUN_FINISHED_OUTSIDE: (
         {"status": "completed", "records": [_PAGE], "tools": []},
+        {"status": "completed", "records": [], "tools": [], "declined": ["create_page"]},
         {"status": "cancelled", "records": [], "tools": []},
     ),
 }
