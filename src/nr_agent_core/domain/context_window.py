@@ -5,7 +5,8 @@ No tokenizer is asked: an estimate is the same for every model and costs nothing
 per text; the estimates of stored messages are stored with them.
 """
 
-from collections.abc import Iterable
+import bisect
+from collections.abc import Callable, Sequence
 
 UNKNOWN_WINDOW = 32_768
 """Tokens of a window that nobody knows."""
@@ -46,26 +47,17 @@ def budget(window: int | None, output_limit: int | None = None) -> int:
     return size - reserve - -(-size * 3 // 100)
 
 
-def fit(turns: Iterable[int], total: int, floor: int, limit: int) -> int | None:
+def fit(starts: Sequence[int], before: Callable[[int], int], excess: int) -> int:
     """
-    How many of the older *turns*, from the oldest on, have to be left out (R11).
+    How many of the older turns, from the oldest on, have to be left out so that *excess* tokens are saved (R11).
 
-    >>> fit([50, 20, 30], total=120, floor=20, limit=75)
+    >>> fit([0, 1, 2, 3], [0, 50, 70, 100].__getitem__, 45)
     1
 
     Args:
-        turns: tokens of each whole turn before the newest one, oldest first; read no further than needed.
-        total: the tokens of all of them and of the floor.
-        floor: tokens of what is never left out: the head and the newest turn.
-        limit: the tokens there are.
-
-    Returns:
-        The smallest number of turns without which the rest fits; None when the floor alone does not.
+        starts: where each turn begins, oldest first, and behind them where the newest one does.
+        before: the tokens of all that stands before such a place.
+        excess: how many tokens there are too many; at most those of all older turns.
     """
-    if floor > limit:
-        return None
-    left_out, older = 0, iter(turns)
-    while total > limit:
-        total -= next(older)
-        left_out += 1
-    return left_out
+    # Looked up and not walked: a question of a full window asks this every time.
+    return bisect.bisect_left(starts, excess, key=before)

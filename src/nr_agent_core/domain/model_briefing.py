@@ -5,7 +5,6 @@ All of it is built per segment and question, and none of it is stored. What does
 model's window is left out by whole turns, the oldest first; the head and the newest turn stay (R11).
 """
 
-import itertools
 from collections.abc import Mapping, Sequence
 
 import attrs
@@ -140,9 +139,10 @@ class Briefing:
     def _start(self, floor: int) -> int | None:
         """The index of the first message that fits; None when the floor does not."""
         starts, until, first = self._starts, self._history.until, self._history.first
-        turns = (until[end - first] - until[start - first] for start, end in itertools.pairwise(starts))
-        left_out = fit(turns, floor + until[-1] - until[starts[0] - first], floor, self._tokens)
-        return None if left_out is None else starts[left_out] - first
+        room = self._tokens - floor
+        if room < 0:
+            return None
+        return starts[fit(starts, lambda start: until[start - first], until[-1] - room)] - first
 
     def _dialogue(self, run: Run) -> tuple[list[ModelMessage], int]:
         """The run's own rounds: what the model said and called, and what came of the calls."""
