@@ -7,6 +7,7 @@ matters here (P8).
 """
 
 import enum
+import functools
 from collections.abc import Collection
 from typing import Protocol
 
@@ -124,7 +125,7 @@ class Gate:
         self.registry = registry
         self.administrator = administrator is True
         self.stored = stored
-        self.zones = TrustZones() if zones is None else zones
+        self.zones = _default_zones() if zones is None else zones
         self.unattended = _names("unattended", rules.unattended)
         self._on = _names("tools_on", rules.tools_on)
         self._off = _names("tools_off", rules.tools_off)
@@ -193,6 +194,11 @@ class Gate:
             ceiling=self.ceiling,
             observed_only=observed and reason is None,
         )
+
+
+@functools.cache
+def _default_zones() -> TrustZones:
+    return TrustZones()
 
 
 def _names(subject: str, value: Collection[str]) -> frozenset[str]:
