@@ -292,7 +292,7 @@ def test_a_host_that_cannot_tell_what_became_of_a_call(
     desk = Desk(store=SqliteStore(path, clock=Later()), tools=[tool_of("publish", dies, reconcile=raising(shape))])
     desk.chat.upkeep()
 
-    assert desk.codes(sent.conversation) == ["runEnded", "writeOutcomeUnknown", "runFinishedOutside"]
+    assert desk.codes(sent.conversation) == ["runEnded", "writeOutcomeUnknown"]
     assert_nothing_leaked(desk, path, caplog, sent.conversation)
 
 

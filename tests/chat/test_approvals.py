@@ -274,7 +274,7 @@ def test_whoever_sees_an_expired_approval_first_settles_it(world: World, first: 
     row = world.row(run_id)
     assert (row.status, row.reason, row.outside) == (RunStatus.CANCELLED, RunReason.APPROVAL_EXPIRED, True)
     ended = [message for message in world.messages(conversation) if "runEnded" in codes(message)]
-    assert [codes(message) for message in ended] == [["runEnded", "runFinishedOutside"]]
+    assert [codes(message) for message in ended] == [["runEnded"]]
     assert chat.view(conversation, ANNA).card is None
     assert world.host.executed == []
 

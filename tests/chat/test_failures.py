@@ -220,7 +220,7 @@ def test_a_write_whose_process_died_is_unknown(world: World, *, unattended: bool
 
     assert_told(world, chat, conversation, run_id, FailureCode.WRITE_OUTCOME_UNKNOWN)
     last = world.messages(conversation)[-1]
-    assert codes(last) == ["runEnded", "writeOutcomeUnknown", "runFinishedOutside"]
+    assert codes(last) == ["runEnded", "writeOutcomeUnknown"]
     assert last.notices[1].arguments["tools"] == ["create_page"]
     assert world.host.pages == []
 

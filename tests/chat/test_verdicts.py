@@ -99,7 +99,7 @@ PATHS: list[Path] = [
     retried,
     closing,
 ]
-OUTSIDE = (denied_outside, recovered)
+OUTSIDE = (denied_outside,)
 
 
 @pytest.mark.parametrize("text", [CLAIM, HONEST], ids=["claim", "honest"])

@@ -59,6 +59,7 @@ def every_text(language, translator=None):
     for kind in WriteKind:
         record = {"reference": "pages:1", "kind": kind.value}
         notice_label(Notice(NoticeCode.SAVED_BEFORE_END, {"records": [record] * 30}), language, translator)
+    notice_label(Notice(NoticeCode.RUN_FINISHED_OUTSIDE, {"declined": ["save"]}), language, translator)
     for code in ReplyCode:
         reply_sentence(code, language, translator)
     for failure in FailureCode:
@@ -236,6 +237,19 @@ def test_a_run_finished_outside_names_status_records_and_unknown_tools():
     assert "erledigt" in label
     assert "pages:42 (angelegt)" in label
     assert "send" in label
+
+
+@LANGUAGES
+def test_a_run_declined_outside_is_never_told_as_done(language):
+    """A denial that was taken elsewhere says so, and what was not carried out (C4, C7)."""
+    arguments = {"status": "completed", "records": [], "tools": [], "declined": ["send"]}
+    label = notice_label(Notice(NoticeCode.RUN_FINISHED_OUTSIDE, arguments), language)
+    saved = notice_label(Notice(NoticeCode.RUN_FINISHED_OUTSIDE, {**arguments, "records": RECORDS[:1]}), language)
+
+    assert {"de": "abgelehnt", "en": "declined"}[language] in label
+    assert "send" in label
+    assert {"de": "erledigt", "en": "completed"}[language] not in label
+    assert "pages:42" in saved
 
 
 @LANGUAGES

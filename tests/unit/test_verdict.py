@@ -30,7 +30,7 @@ from nr_agent_core.domain.run_events import (
 )
 from nr_agent_core.domain.run_status import RunReason, RunStatus
 from nr_agent_core.domain.tool_result import Outcome, RecordReference, RecordWrite, ToolEffect, WriteKind
-from nr_agent_core.domain.verdict import ended_notices, finished_outside_notice, proposed_tools, verdict
+from nr_agent_core.domain.verdict import decided_outside, ended_notices, finished_outside_notice, proposed_tools, verdict
 from nr_agent_core.domain.write_evidence import Wrote
 from nr_agent_core.testing.strategies import event_streams, record_writes
 
@@ -158,11 +158,14 @@ def test_an_answer_of_a_run_decided_outside_says_so_beside_the_rest() -> None:
 
 
 def test_where_it_was_decided_is_what_the_run_says_unless_told() -> None:
-    """Without the argument the run's own fact counts (C7)."""
-    outside = attrs.evolve(WROTE, outside=True)
+    """Without the argument the last decision counts: what upkeep or an expiry brought about was not decided (C7)."""
+    decision = ApprovalDecided(True, "boss", DecisionPlace.OUTSIDE, "g" * 64, "s2")
+    decided = (attrs.evolve(WROTE.rounds[0], decision=decision), *WROTE.rounds[1:])
+    outside = attrs.evolve(WROTE, outside=True, rounds=decided)
 
     assert codes(verdict("x", outside, never)) == ["runFinishedOutside"]
     assert codes(verdict("x", outside, never, outside=False)) == []
+    assert codes(verdict("x", attrs.evolve(WROTE, outside=True), never)) == []
     assert codes(verdict("x", WROTE, never)) == []
 
 
@@ -290,7 +293,7 @@ def test_refused_calls_were_never_proposed_and_denied_ones_were() -> None:
 
     assert codes(notices) == ["runEnded", "runFinishedOutside"]
     assert notices[0].arguments["tools"] == ["save"]
-    assert notices[1].arguments == {"status": "failed", "records": [], "tools": []}
+    assert notices[1].arguments == {"status": "failed", "records": [], "tools": [], "declined": ["save"]}
 
 
 @pytest.mark.parametrize("run", [Run("run"), run_of(), run_of(*WAITING), WROTE])
@@ -319,7 +322,7 @@ def test_ended_notices_follow_from_the_stream(stream: tuple[RunEvent, ...]) -> N
     assert notices[0].code is NoticeCode.RUN_ENDED
     assert (NoticeCode.WRITE_OUTCOME_UNKNOWN in found) is bool(run.evidence.open_calls)
     assert (NoticeCode.SAVED_BEFORE_END in found) is (run.evidence.wrote is Wrote.YES)
-    assert (NoticeCode.RUN_FINISHED_OUTSIDE in found) is run.outside
+    assert (NoticeCode.RUN_FINISHED_OUTSIDE in found) is decided_outside(run)
     assert notices == in_order(notices)
     for notice in notices:
         assert json.loads(json.dumps(dict(notice.arguments))) == notice.arguments

@@ -49,7 +49,7 @@ class Chat:
         phrases: ContinuePhraseRouter | None = None,
         **parts: Unpack[Parts],
     ) -> None:
-        checked_parts("a chat", parts)
+        checked_parts("a chat", parts, "message_limit", "links", "phrases")
         if parts["store"] is None:
             raise InvalidValueError("the store of a chat", None, "a store; only a Runtime works without one")
         if isinstance(message_limit, bool) or not isinstance(message_limit, int) or message_limit < 1:
@@ -69,7 +69,11 @@ class Chat:
         A new, empty conversation of *reader*; its id.
 
         :meth:`send` without a conversation opens one too, with a commit less.
+
+        Raises:
+            AccessDeniedError: this reader may not send. Nothing was stored.
         """
+        self.runtime.segments.require_send(_checked(reader))
         conversation = self.runtime.wiring.ids.conversation_id()
         self.runtime.segments.store.commit((OpenConversation(conversation, _checked(reader).id),))
         return conversation

@@ -26,7 +26,7 @@ from nr_agent_core.domain.run_events import RunCancelled
 from nr_agent_core.domain.run_status import RunReason, RunStatus
 from nr_agent_core.domain.sanitiser import sanitised_chain
 from nr_agent_core.domain.value import Value
-from nr_agent_core.domain.verdict import finished_outside_notice
+from nr_agent_core.domain.verdict import declined_last, finished_outside_notice
 from nr_agent_core.ports.access_policy import Action, Subject
 from nr_agent_core.ports.conversation_store import ConversationRow
 from nr_agent_core.ports.run_store import RunRow
@@ -201,6 +201,7 @@ class Sending:
         return configuration is None or configuration.model is None
 
     def _first(self, text: str, reader: Reader) -> Sent:
+        self._segments.require_send(reader)
         conversation = self._wiring.ids.conversation_id()
         opened = OpenConversation(conversation, reader.id)
         sent = self._turn(text, reader, conversation, (opened,), owner=reader.id, at=0)
@@ -266,11 +267,13 @@ class Sending:
         return Sent(SendOutcome.DELIVERED, at.row.id, last.id, last.status, code, label)
 
     def _finished_outside(self, last: RunRow) -> Notice:
+        written = self._segments.store.writes_of(last.id)
         try:
-            unknown = self._segments.load(last.id).evidence.unknown_tools
+            run = self._segments.load(last.id)
         except (RunUnreadableError, StoredFormError):
-            unknown = ()
-        return finished_outside_notice(last.status, self._segments.store.writes_of(last.id), unknown)
+            return finished_outside_notice(last.status, written)
+        unknown, declined = run.evidence.unknown_tools, declined_last(run)
+        return finished_outside_notice(last.status, written, unknown, declined=declined)
 
     def _held(self, at: _Standing, reader: Reader) -> Sent:
         """C2: the decision is taken on the card, or elsewhere by somebody who may."""

@@ -72,6 +72,8 @@ def _checked(role: str, members: Members) -> Members:
     # One text is a collection too, of its characters; an iterator would be empty after one question.
     if isinstance(members, str) or not (callable(members) or isinstance(members, Collection)):
         raise InvalidValueError(f"the {role}", members, "a collection of ids, or a function of one id")
+    if isinstance(members, Collection) and not all(isinstance(member, str) for member in members):
+        raise InvalidValueError(f"the {role}", members, "ids, which are texts")
     return members
 
 

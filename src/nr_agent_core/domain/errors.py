@@ -111,7 +111,7 @@ class ToolMissingError(CallerError):
     """
 
     def __init__(self, run_id: str, tool: str) -> None:
-        super().__init__(f"run {run_id!r} waits with a call of {tool!r}, which is not known here; decide elsewhere")
+        super().__init__(f"run {run_id!r} waits with a call of {tool!r}, unknown here; decide elsewhere or cancel it")
         self.run_id, self.tool = run_id, tool
 
 

@@ -150,11 +150,14 @@ def _saved_before_end(arguments: Mapping[str, JsonValue]) -> str:
 
 
 def _finished_outside(arguments: Mapping[str, JsonValue], *, answer: bool) -> str:
+    declined = _names(arguments.get("declined"))
     if answer:
-        return "The run behind this answer was decided outside this chat."
+        how = f": a person declined {declined}, which was not carried out" if declined else ""
+        return f"The run behind this answer was decided outside this chat{how}."
     records, tools = _names(arguments.get("records")), _names(arguments.get("tools"))
     told = f"The run before was ended outside this chat: status={arguments.get('status')}. "
     told += f"Written: {records}." if records else "Records written: none."
+    told += f" Declined by a person, not carried out: {declined}." if declined else ""
     return f"{told} Outcome unknown, check before repeating: {tools}." if tools else told
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from nr_agent_core.domain.errors import InvalidValueError
 from nr_agent_core.domain.notices import JsonValue, Notice, NoticeCode, in_order
 from nr_agent_core.domain.run import Run
+from nr_agent_core.domain.run_events import ApprovalDecided, DecisionPlace
 from nr_agent_core.domain.run_status import RunStatus
 from nr_agent_core.domain.tool_result import RecordWrite
 from nr_agent_core.domain.write_evidence import WriteEvidence, Wrote
@@ -41,9 +42,10 @@ def verdict(
     if evidence.wrote is Wrote.NO and claims_change(text):
         notices.append(Notice(NoticeCode.NOTHING_SAVED))
     notices.extend(_unknown(evidence))
-    if run.outside if outside is None else outside:
+    if decided_outside(run) if outside is None else outside:
         # Calls of unknown outcome have a notice of their own on this message.
-        notices.append(finished_outside_notice(RunStatus.COMPLETED, evidence.records))
+        declined = declined_last(run)
+        notices.append(finished_outside_notice(RunStatus.COMPLETED, evidence.records, declined=declined))
     return in_order(notices)
 
 
@@ -64,13 +66,17 @@ def ended_notices(run: Run) -> tuple[Notice, ...]:
         "tools": list(proposed_tools(run)),
     }
     notices = [Notice(NoticeCode.RUN_ENDED, ended), *_unknown(evidence), *_saved_before(evidence)]
-    if run.outside:
-        notices.append(finished_outside_notice(status, evidence.records))
+    if decided_outside(run):
+        notices.append(finished_outside_notice(status, evidence.records, declined=declined_last(run)))
     return in_order(notices)
 
 
 def finished_outside_notice(
-    status: RunStatus, records: Iterable[RecordWrite], unknown_tools: Iterable[str] = ()
+    status: RunStatus,
+    records: Iterable[RecordWrite],
+    unknown_tools: Iterable[str] = (),
+    *,
+    declined: Iterable[str] = (),
 ) -> Notice:
     """
     That the run was ended by something its chat did not cause, and what it wrote (C4, C7).
@@ -79,13 +85,41 @@ def finished_outside_notice(
         status: how it ended.
         records: the records it wrote.
         unknown_tools: the tools of its calls of unknown outcome.
+        declined: the tools of the calls that its last decision denied.
     """
     arguments: dict[str, JsonValue] = {
         "status": status.value,
         "records": records_json(records),
         "tools": list(dict.fromkeys(unknown_tools)),
     }
+    if declined_tools := tuple(dict.fromkeys(declined)):
+        arguments["declined"] = list(declined_tools)
     return Notice(NoticeCode.RUN_FINISHED_OUTSIDE, arguments)
+
+
+def decided_outside(run: Run) -> bool:
+    """
+    Whether a decision taken outside the run's chat brought about what it did last (C7).
+
+    Expiry, a cancel or upkeep end a run outside too (C4), and decide nothing.
+    """
+    decision = _last_decision(run)
+    return run.outside and decision is not None and decision.where is DecisionPlace.OUTSIDE
+
+
+def declined_last(run: Run) -> tuple[str, ...]:
+    """
+    The tools of the calls that the run's last decision denied; none when it approved.
+    """
+    decision = _last_decision(run)
+    if decision is None or decision.approved:
+        return ()
+    at = next(at for at in reversed(run.rounds) if at.decision is decision)
+    return tuple(dict.fromkeys(call.tool for call in at.waiting_calls if call.approval))
+
+
+def _last_decision(run: Run) -> ApprovalDecided | None:
+    return next((at.decision for at in reversed(run.rounds) if at.decision is not None), None)
 
 
 def proposed_tools(run: Run) -> tuple[str, ...]:

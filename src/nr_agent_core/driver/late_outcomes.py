@@ -50,6 +50,8 @@ class LateOutcomes:
         self._process, self._own_lock = os.getpid(), threading.Lock()
         self._driven: dict[str, list[ToolFinished]] = {}
         self._kept: list[_Kept] = []
+        self._at_work: set[str] = set()
+        self._ended: set[str] = set()
         self._in_hand = 0
         self._keeper: threading.Thread | None = None
 
@@ -63,6 +65,22 @@ class LateOutcomes:
     def driving(self, run_id: str) -> "Mailbox":
         """While this context stands, a segment of this process drives the run and takes its outcomes."""
         return Mailbox(self, run_id)
+
+    def expect(self, key: str) -> None:
+        """A writing call with this idempotency key passed its deadline and is still at work."""
+        with self._lock:
+            if key in self._ended:
+                self._ended.discard(key)
+            else:
+                self._at_work.add(key)
+
+    def arrived(self, key: str) -> None:
+        """A call ended behind its deadline; it may do so before its driver has noticed the deadline."""
+        with self._lock:
+            if key in self._at_work:
+                self._at_work.discard(key)
+            else:
+                self._ended.add(key)
 
     def keep(self, run_id: str, event: ToolFinished) -> None:
         """Store *event* as soon as the run takes it; an exception of the store is logged, not raised."""
@@ -90,13 +108,22 @@ class LateOutcomes:
             return len(self._kept) + self._in_hand
 
     def close(self, wait: float) -> int:
-        """Try for *wait* seconds at most; returns how many outcomes could not be stored."""
+        """
+        Wait for calls at work behind their deadline, and try to store, for *wait* seconds at most.
+
+        Returns:
+            How many outcomes are not stored: kept ones, and those of calls still at work.
+        """
         end = time.monotonic() + wait
-        while (left := self.flush()) and time.monotonic() < end:
+        while (left := self.flush() + self._still_at_work()) and time.monotonic() < end:
             time.sleep(min(_PAUSE, max(0.0, end - time.monotonic())))
         if left:
             _log.error("%d late outcomes are not stored yet", left)
         return left
+
+    def _still_at_work(self) -> int:
+        with self._lock:
+            return len(self._at_work)
 
     def _store_or_keep(self, run_id: str, event: ToolFinished) -> None:
         if self._store is not None:

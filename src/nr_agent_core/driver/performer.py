@@ -91,11 +91,17 @@ class Performer:
         work = self._work(order.tool, lambda: order.tool.execute(order.arguments, order.context), order.context)
 
         def late(result: ToolResult) -> None:
-            self._late_result(order, bounded_result(result))
+            try:
+                self._late_result(order, bounded_result(result))
+            finally:
+                if effect.writes:
+                    self._late.arrived(order.context.key)
 
         result = self._executor.run(work, deadline=order.tool.deadline, late=late)
         if result is None:
             _log.warning("tool %s passed its deadline of %s s", order.tool.name, order.tool.deadline)
+            if effect.writes:
+                self._late.expect(order.context.key)
             return outcome_of_deadline(effect)
         if result.writes and not effect.writes:
             _log.error("tool %s is declared read_only and wrote %s", order.tool.name, list(map(str, result.writes)))
@@ -106,6 +112,10 @@ class Performer:
             try:
                 with self._around(context):
                     returned = _awaited(call())
+            except SystemExit:
+                # A tool that wraps a command ends the command, not the host (T4).
+                _log.warning("tool %s raised SystemExit", tool.name)
+                return outcome_of_exception(tool.effect, RuntimeError("SystemExit"))
             except Exception as error:  # noqa: BLE001 - whatever a tool raises is an outcome
                 _log.warning("tool %s raised: %s", tool.name, sanitised_chain(error))
                 return outcome_of_exception(tool.effect, error)

@@ -49,10 +49,20 @@ class Configuration(Value):
     max_rounds: int = 5
 
     def __attrs_post_init__(self) -> None:
+        for setting in ("tool_groups", "tools_on", "tools_off", "unattended"):
+            names = getattr(self, setting)
+            if not (names is None and setting == "tool_groups") and not _are_names(names):
+                raise InvalidValueError(f"{setting} of a configuration", names, "a collection of names")
         if isinstance(self.max_rounds, bool) or not 1 <= self.max_rounds <= MOST_ROUNDS:
             raise InvalidValueError("the round cap of a configuration", self.max_rounds, f"1 to {MOST_ROUNDS}")
-        if self.approval_expiry is not None and not self.approval_expiry > 0:
-            raise InvalidValueError("the approval expiry", self.approval_expiry, "seconds above 0, or None")
+        expiry: object = self.approval_expiry
+        if expiry is not None and (isinstance(expiry, bool) or not isinstance(expiry, int | float) or not expiry > 0):
+            raise InvalidValueError("the approval expiry", expiry, "seconds above 0, or None")
+
+
+def _are_names(value: object) -> bool:
+    # One text is a collection too, of its characters.
+    return isinstance(value, Collection) and not isinstance(value, str) and all(isinstance(name, str) for name in value)
 
 
 class ConfigurationResolver(Protocol):

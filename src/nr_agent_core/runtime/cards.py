@@ -29,18 +29,20 @@ class Cards:
             return None
         readable = self._wiring.access.may(reader.id, Action.READ_PREVIEW, subject)
         calls = call_cards(run, request, readable=readable)
-        can_approve = self._second_eye_sees(run, reader)
+        # Without the tool of every waiting write no decision could be carried out here (A1).
+        known = all(not call.effect.writes or call.tool in self._wiring.registry for call in calls)
+        can_approve = known and self._second_eye_sees(run, reader)
         asked_at = self._asked_at(run)
         notes = card_notes(
             calls,
             asked_at=asked_at,
             expires_at=request.expires_at,
-            can_approve=can_approve,
+            can_approve=can_approve or not known,
             now=self._wiring.now(),
             language=reader.language,
             translator=self._wiring.translator,
         )
-        return Card(run.id, request.digest, calls, asked_at, request.expires_at, can_approve, True, notes)
+        return Card(run.id, request.digest, calls, asked_at, request.expires_at, can_approve, known, notes)
 
     def may_approve(self, run: Run, reader: Reader) -> bool:
         """Whether *reader* gets a card that can approve (C2, A3)."""

@@ -67,9 +67,11 @@ class Runtime:
 
         Raises:
             MessageRejectedError: the text is blank. Nothing was stored.
+            AccessDeniedError: this owner may not send. Nothing was stored.
             LostRaceError: somebody cancelled the run meanwhile; :meth:`status` says what is so.
         """
         reader = _reader(owner)
+        self.segments.require_send(reader)
         if instructions:
             reader = attrs.evolve(reader, instructions=instructions)
         run_id = self.wiring.ids.run_id()
@@ -196,10 +198,13 @@ class Runtime:
 
     def close(self, *, wait: float = 0.0) -> int:
         """
-        Try for *wait* seconds to store late outcomes, then let go of the store.
+        Wait for writing tools at work behind their deadline, store late outcomes, then let go of the store.
+
+        Args:
+            wait: the most seconds to spend on it.
 
         Returns:
-            How many late outcomes could not be stored.
+            How many outcomes are not stored, those of tools that are still at work included.
         """
         left = self.wiring.late.close(wait)
         if self.wiring.store is not None:

@@ -30,7 +30,7 @@ from nr_agent_core.domain.run_events import RunCancelled, RunEvent, RunFailed, S
 from nr_agent_core.domain.run_status import RunReason, RunStatus
 from nr_agent_core.domain.sanitiser import failure_text, sanitised_chain
 from nr_agent_core.domain.unavailable_tools import prompt_section
-from nr_agent_core.domain.verdict import ended_notices, verdict
+from nr_agent_core.domain.verdict import decided_outside, ended_notices, verdict
 from nr_agent_core.driver import Performer, drive
 from nr_agent_core.ports.access_policy import Action, Subject
 from nr_agent_core.ports.configuration_resolver import Configuration
@@ -120,6 +120,17 @@ class Segments:
     def subject_of(self, row: RunRow) -> Subject:
         """What access is asked about."""
         return Subject(row.owner, row.conversation, row.id)
+
+    def require_send(self, reader: Reader) -> None:
+        """
+        Whether *reader* may begin something of an own (O4).
+
+        Raises:
+            AccessDeniedError: the policy says no. Nothing was stored.
+        """
+        subject = Subject(reader.id)
+        if not self.wiring.access.may(reader.id, Action.SEND, subject):
+            raise AccessDeniedError(reader.id, Action.SEND.value, "messages of their own")
 
     def not_found(self, run_id: object) -> NotFoundError:
         """The one answer for a run that is not there and one that is not yours."""
@@ -223,7 +234,7 @@ class Segments:
             configuration,
             gate,
             self._withheld(owner, gate, administrator),
-            tokens=budget(model.context_window, model.output_limit),
+            tokens=budget(getattr(model, "context_window", None), getattr(model, "output_limit", None)),
             reader=reader if reader is not None and reader.id == owner else None,
             text=text,
             arriving=_answers_in(opening_changes),
@@ -351,7 +362,7 @@ class Segments:
 
     def _verdict(self, text: str, run: Run) -> tuple[Notice, ...]:
         # Only a conversation has a chat that a decision can be taken outside of.
-        outside = run.outside and run.conversation is not None
+        outside = decided_outside(run) and run.conversation is not None
         return verdict(text, run, self._claims_change, outside=outside)
 
     def _claims_change(self, text: str) -> bool:

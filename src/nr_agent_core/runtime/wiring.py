@@ -31,6 +31,7 @@ from nr_agent_core.ports.tool_executor import ToolExecutor
 from nr_agent_core.ports.translator import Translator
 from nr_agent_core.ports.unavailable_tools_resolver import UnavailableToolsResolver
 from nr_agent_core.ports.unit_of_work import UnitOfWork
+from nr_agent_core.runtime.rights import Rights
 from nr_agent_core.steps import MODEL_DEADLINE
 
 _log = logging.getLogger("nr_agent_core")
@@ -114,7 +115,9 @@ class Wiring:
         if not isinstance(tools, Iterable):
             raise InvalidValueError("the tools", tools, "a list of tools")
         self.registry = ToolRegistry(tools)
-        self.access: AccessPolicy = RoleAccess() if access is None else access
+        if isinstance(configuration, Configuration):
+            _warn_of_unknown_names(configuration, self.registry)
+        self.access = Rights(RoleAccess() if access is None else access)
         self.bus: EventBus = SilentBus() if bus is None else bus
         self.executor: ToolExecutor = _TOOL_THREADS if executor is None else executor
         self.ids: IdSource = RandomIds() if ids is None else ids
@@ -128,7 +131,7 @@ class Wiring:
         longest = max((tool.deadline for tool in self.registry.values()), default=MODEL_DEADLINE)
         self.late = LateOutcomes(store, patience=max(longest, MODEL_DEADLINE) + self.lease_margin)
         waits = any(tool.effect.writes or tool.approval is True for tool in self.registry.values())
-        if waits and getattr(self.access, "nobody_decides", False):
+        if waits and self.access.nobody_decides:
             _log.warning("nobody may decide on approvals: name administrators or deciders, or owner_decides=True")
 
     def configuration(self, conversation: str | None, owner: str) -> Configuration | None:
@@ -143,6 +146,8 @@ class Wiring:
             raise InvalidValueError("what the configuration resolver returned", found, "a Configuration or None")
         if found is not None:
             _check("model of a configuration", found.model, "complete", optional=True)
+            for name in ("context_window", "output_limit"):
+                _check_tokens(name, getattr(found.model, name, None))
         return found
 
     def configuration_if_any(self, conversation: str | None, owner: str) -> Configuration | None:
@@ -172,13 +177,15 @@ def _resolver(
         _check("configuration", configuration, "resolve")
         return configuration
     _check("model", model, "complete")
+    for name in ("context_window", "output_limit"):
+        _check_tokens(name, getattr(model, name, None))
     return FixedConfiguration(Configuration(model=model))
 
 
 # What each part is known by: what is something else is refused at the start, not when it is first used.
 _METHODS = {
     "store": "commit",
-    "access": "may",
+    "access": "is_administrator",
     "bus": "announce",
     "executor": "run",
     "ids": "run_id",
@@ -204,7 +211,27 @@ def _check(name: str, part: object, method: str, *, optional: bool = False) -> N
         raise InvalidValueError(f"the {name}", part, f"an object with a method {method}()")
 
 
-def checked_parts(facade: str, parts: Mapping[str, object]) -> None:
+def _check_tokens(name: str, tokens: object) -> None:
+    """What a model does not say is unknown; what it says is a number of tokens (R11)."""
+    if tokens is None:
+        return
+    if isinstance(tokens, bool) or not isinstance(tokens, int) or tokens < 1:
+        raise InvalidValueError(f"{name} of the model", tokens, "tokens from 1, or None")
+
+
+def _warn_of_unknown_names(configuration: Configuration, registry: ToolRegistry) -> None:
+    """A misspelt name switches nothing off and releases nothing: whoever set it up has to hear of it."""
+    for setting in ("tools_on", "tools_off", "unattended"):
+        unknown = sorted(set(getattr(configuration, setting)) - registry.keys())
+        if unknown:
+            _log.warning("%s of the configuration names no tool: %s", setting, ", ".join(unknown))
+    groups = {tool.group for tool in registry.values()}
+    missing = sorted(set(configuration.tool_groups or ()) - groups)
+    if missing:
+        _log.warning("tool_groups of the configuration names no group: %s", ", ".join(missing))
+
+
+def checked_parts(facade: str, parts: Mapping[str, object], *more: str) -> None:
     """
     Refuse names that are no parts, a missing store, and parts that are something else altogether.
 
@@ -212,8 +239,11 @@ def checked_parts(facade: str, parts: Mapping[str, object]) -> None:
         InvalidValueError: a name is unknown, ``store`` was not given, or a part lacks its methods.
     """
     unknown = sorted(parts.keys() - Parts.__annotations__.keys())
-    if unknown or "store" not in parts:
-        found = unknown or "given without a store"
-        raise InvalidValueError(f"an argument of {facade}", found, ", ".join(Parts.__annotations__))
+    if unknown:
+        known = ", ".join((*Parts.__annotations__, *more))
+        raise InvalidValueError(f"an argument of {facade}", ", ".join(unknown), known)
+    if "store" not in parts:
+        raise InvalidValueError(f"the store of {facade}", None, "a store, given as store=...")
+    _check("access", parts.get("access"), "may", optional=True)
     for name, method in _METHODS.items():
         _check(name, parts.get(name), method, optional=True)

@@ -340,7 +340,12 @@ def _late(draw: st.DrawFn, run: Run) -> RunEvent:
     """The outcome of a call that was given up (R7)."""
     number, index = map(int, draw(st.sampled_from(run.evidence.open_calls)).call_id.split("."))
     call = run.rounds[number].answer.calls[index]
-    return attrs.evolve(_finished(number, call, draw(tool_results())), late=True, text=None)
+
+    def late(result: ToolResult) -> ToolFinished:
+        return attrs.evolve(_finished(number, call, result), late=True, text=None)
+
+    # Of a call that was tried again, a single try's error or unchanged tells nothing.
+    return draw(tool_results().map(late).filter(run.lacks))
 
 
 def _onward(draw: st.DrawFn, run: Run) -> RunEvent:

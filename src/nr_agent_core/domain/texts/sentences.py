@@ -129,8 +129,14 @@ def _outside(arguments: Mapping[str, object]) -> _Parts:
     status = _known(arguments.get("status"), _STATUSES)
     records, tools = _listed(arguments.get("records")), _listed(arguments.get("tools"))
     shown = {"status": _Key(f"status.{status}") if status else None}
-    key = "notice.runFinishedOutside" if records else "notice.runFinishedOutsideNone"
-    parts: _Parts = [(key, {**shown, "records": records} if records else shown)]
+    declined = _listed(arguments.get("declined"))
+    parts: _Parts
+    if declined:
+        parts = [("notice.runDeclinedOutside", {"tools": declined})]
+        parts += [("notice.savedBeforeEnd", {"records": records})] if records else []
+    else:
+        key = "notice.runFinishedOutside" if records else "notice.runFinishedOutsideNone"
+        parts = [(key, {**shown, "records": records} if records else shown)]
     return [*parts, ("notice.writeOutcomeUnknown", {"tools": tools})] if tools else parts
 
 
