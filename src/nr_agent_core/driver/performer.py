@@ -6,6 +6,7 @@ gone, or a crash.
 """
 
 import logging
+import sys
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -109,16 +110,17 @@ class Performer:
 
     def _work(self, tool: Tool, call: Callable[[], object], context: ToolContext) -> Callable[[], ToolResult]:
         def work() -> ToolResult:
+            returned: object = None
             try:
                 with self._around(context):
                     returned = _awaited(call())
-            except SystemExit:
-                # A tool that wraps a command ends the command, not the host (T4).
-                _log.warning("tool %s raised SystemExit", tool.name)
-                return outcome_of_exception(tool.effect, RuntimeError("SystemExit"))
-            except Exception as error:  # noqa: BLE001 - whatever a tool raises is an outcome
+            except BaseException as error:
+                if not (isinstance(error, Exception | SystemExit) or _is_cancelled(error)):
+                    raise
                 _log.warning("tool %s raised: %s", tool.name, sanitised_chain(error))
-                return outcome_of_exception(tool.effect, error)
+                # A tool that wraps a command or a task ends that alone, not the host (T4).
+                failure = error if isinstance(error, Exception) else RuntimeError(type(error).__name__)
+                return outcome_of_exception(tool.effect, failure)
             if not isinstance(returned, ToolResult | str):
                 _log.error("tool %s returned a %s, not a ToolResult", tool.name, type(returned).__name__)
             return outcome_of_return(tool.effect, returned)
@@ -182,6 +184,11 @@ def _awaited(returned: object) -> object:
         return await returned
 
     return asyncio.run(brought())
+
+
+def _is_cancelled(error: BaseException) -> bool:
+    asyncio = sys.modules.get("asyncio")
+    return asyncio is not None and isinstance(error, asyncio.CancelledError)
 
 
 def _nothing_around(_: ToolContext) -> AbstractContextManager[Any]:
