@@ -414,3 +414,16 @@ def test_many_upkeeps_end_what_cannot_be_read_once(tmp_path: Path) -> None:
         thread.join(PATIENCE)
 
     assert desks[0].codes(sent.conversation).count("runEnded") == 1
+
+
+def test_closing_waits_for_each_try_of_a_call(tmp_path: Path) -> None:
+    """(T4, R7) A call and its repeat share a key: when one of them has ended, the other is still at work."""
+    late = LateOutcomes(SqliteStore(tmp_path / "chat.db"))
+
+    late.expect("key")
+    late.expect("key")
+    late.arrived("key")
+
+    assert late.close(0.0) == 1
+    late.arrived("key")
+    assert late.close(0.0) == 0

@@ -50,8 +50,8 @@ class LateOutcomes:
         self._process, self._own_lock = os.getpid(), threading.Lock()
         self._driven: dict[str, list[ToolFinished]] = {}
         self._kept: list[_Kept] = []
-        self._at_work: set[str] = set()
-        self._ended: set[str] = set()
+        # How often more a call was given up than it ended, by its key: a repeat has the key of its first try.
+        self._at_work: dict[str, int] = {}
         self._in_hand = 0
         self._keeper: threading.Thread | None = None
 
@@ -68,19 +68,16 @@ class LateOutcomes:
 
     def expect(self, key: str) -> None:
         """A writing call with this idempotency key passed its deadline and is still at work."""
-        with self._lock:
-            if key in self._ended:
-                self._ended.discard(key)
-            else:
-                self._at_work.add(key)
+        self._count(key, 1)
 
     def arrived(self, key: str) -> None:
         """A call ended behind its deadline; it may do so before its driver has noticed the deadline."""
+        self._count(key, -1)
+
+    def _count(self, key: str, step: int) -> None:
         with self._lock:
-            if key in self._at_work:
-                self._at_work.discard(key)
-            else:
-                self._ended.add(key)
+            if count := self._at_work.pop(key, 0) + step:
+                self._at_work[key] = count
 
     def keep(self, run_id: str, event: ToolFinished) -> None:
         """Store *event* as soon as the run takes it; an exception of the store is logged, not raised."""
@@ -123,7 +120,7 @@ class LateOutcomes:
 
     def _still_at_work(self) -> int:
         with self._lock:
-            return len(self._at_work)
+            return sum(count for count in self._at_work.values() if count > 0)
 
     def _store_or_keep(self, run_id: str, event: ToolFinished) -> None:
         if self._store is not None:
