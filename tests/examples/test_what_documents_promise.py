@@ -16,7 +16,7 @@ BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PROMISED = {
     "README.md": ["The draft is saved as pages:42."],
     "docs/how-to/embed-a-chat.md": [
-        "accepted waiting_for_approval",
+        "SendOutcome.ACCEPTED RunStatus.WAITING_FOR_APPROVAL",
         "awaiting_approval None",
         "held .+",
         "create_page New draft 'Team'",

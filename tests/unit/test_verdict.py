@@ -30,7 +30,13 @@ from nr_agent_core.domain.run_events import (
 )
 from nr_agent_core.domain.run_status import RunReason, RunStatus
 from nr_agent_core.domain.tool_result import Outcome, RecordReference, RecordWrite, ToolEffect, WriteKind
-from nr_agent_core.domain.verdict import decided_outside, ended_notices, finished_outside_notice, proposed_tools, verdict
+from nr_agent_core.domain.verdict import (
+    decided_outside,
+    ended_notices,
+    finished_outside_notice,
+    proposed_tools,
+    verdict,
+)
 from nr_agent_core.domain.write_evidence import Wrote
 from nr_agent_core.testing.strategies import event_streams, record_writes
 

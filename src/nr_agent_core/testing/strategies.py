@@ -118,11 +118,8 @@ def record_writes(*, max_size: int = 3) -> st.SearchStrategy[tuple[RecordWrite, 
 def tool_results() -> st.SearchStrategy[ToolResult]:
     """Results of every outcome; a text may have written (T4, T5)."""
     made = st.builds(ToolResult, st.sampled_from(Outcome), texts())
-    return st.builds(
-        lambda result, writes: result.carrying(writes) if result.outcome is Outcome.TEXT else result,
-        made,
-        record_writes(),
-    )
+    written = st.tuples(made, record_writes())
+    return written.map(lambda both: both[0].carrying(both[1]) if both[0].outcome is Outcome.TEXT else both[0])
 
 
 @functools.cache
@@ -340,12 +337,9 @@ def _late(draw: st.DrawFn, run: Run) -> RunEvent:
     """The outcome of a call that was given up (R7)."""
     number, index = map(int, draw(st.sampled_from(run.evidence.open_calls)).call_id.split("."))
     call = run.rounds[number].answer.calls[index]
-
-    def late(result: ToolResult) -> ToolFinished:
-        return attrs.evolve(_finished(number, call, result), late=True, text=None)
-
+    results = tool_results().map(lambda result: attrs.evolve(_finished(number, call, result), late=True, text=None))
     # Of a call that was tried again, a single try's error or unchanged tells nothing.
-    return draw(tool_results().map(late).filter(run.lacks))
+    return draw(results.filter(run.lacks))
 
 
 def _onward(draw: st.DrawFn, run: Run) -> RunEvent:

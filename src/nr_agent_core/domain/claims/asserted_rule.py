@@ -54,6 +54,7 @@ class AssertedRule:
         segments = Segments(reading, self._abbreviations)
         around = Surroundings(segments, self._lexicons)
         done, left, silent = -1, _EFFORT, True
+        place = places[0]
         for place in places:
             if place < done:
                 continue
