@@ -241,7 +241,7 @@ def test_roles_are_given_to_ids() -> None:
 
 def test_an_unknown_argument_is_named_beside_all_that_are_known() -> None:
     """Those of the chat itself included."""
-    with pytest.raises(InvalidValueError, match="message_limits.*message_limit"):
+    with pytest.raises(InvalidValueError, match=r"message_limits.*message_limit"):
         Chat(store=MemoryStore(), model=ScriptedModel(), message_limits=5)  # type: ignore[call-arg]
     with pytest.raises(InvalidValueError, match="store"):
         Chat(model=ScriptedModel())  # type: ignore[call-arg]

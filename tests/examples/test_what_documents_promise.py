@@ -23,6 +23,7 @@ PROMISED = {
         "Team completed",
         "chatNotConfigured .*Administration.*",
         "providerNotConfigured",
+        r"\(\)",
         r"\(\) \(\) \(\) \(\)",
     ],
     "docs/how-to/label-ai-written-records.md": [r"\{'pages:7 updated'\}", "1 1"],
