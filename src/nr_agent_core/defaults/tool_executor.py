@@ -48,8 +48,9 @@ class ThreadToolExecutor:
             # Threads do not survive a fork, and the parent's lock may be held for ever.
             self._threads = threads = _Threads()
         job = _Job(work, late)
-        threads.take().give(job)
         try:
+            # Inside: the work may be over, or its caller interrupted, before this call returns.
+            threads.take().give(job)
             ended = job.ended.acquire(timeout=min(max(deadline, 0.0), threading.TIMEOUT_MAX))
         except BaseException:
             if not job.abandon():
