@@ -291,11 +291,18 @@ def test_a_thread_without_work_ends_after_a_while(monkeypatch: pytest.MonkeyPatc
 
 def test_an_interrupted_caller_forgets_no_outcome() -> None:
     """Ctrl-C while a tool is at work: the outcome of a write that goes on is handed over late (R7)."""
-    go_on, came = threading.Event(), threading.Event()
+    go_on, came, interrupted = threading.Event(), threading.Event(), threading.Event()
     late: list[ToolResult] = []
 
+    def interrupt(*_: object) -> None:
+        if not interrupted.is_set():
+            interrupted.set()
+            raise KeyboardInterrupt
+
     def work() -> ToolResult:
-        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+        # Again and again: a signal that comes just before the caller begins to wait does not wake it.
+        while not interrupted.wait(0.01):
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
         assert go_on.wait(30)
         return OK
 
@@ -303,8 +310,12 @@ def test_an_interrupted_caller_forgets_no_outcome() -> None:
         late.append(result)
         came.set()
 
-    with pytest.raises(KeyboardInterrupt):
-        ThreadToolExecutor().run(work, deadline=30.0, late=keep)
+    before = signal.signal(signal.SIGINT, interrupt)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            ThreadToolExecutor().run(work, deadline=30.0, late=keep)
+    finally:
+        signal.signal(signal.SIGINT, before)
     go_on.set()
 
     assert came.wait(30)
