@@ -22,17 +22,17 @@ from nr_agent_core.ports.unit_of_work import OpenConversation
 
 _OPEN = "INSERT INTO conversation(id, owner, created_at) VALUES (?, ?, ?) ON CONFLICT(id) DO NOTHING"
 # Written as the first row of an order: an aggregate here would walk the whole conversation.
-_NEXT = "SELECT coalesce((SELECT position FROM message WHERE conversation = ?1 ORDER BY position DESC LIMIT 1), -1) + 1"
+_NEXT = "SELECT coalesce((SELECT position FROM message WHERE conversation = ? ORDER BY position DESC LIMIT 1), -1) + 1"
 # One statement finds the next position, compares it with the expected one and takes it.
 _ADD = f"""
     INSERT INTO message(conversation, position, role, run, at, tokens, notices, text)
-    SELECT ?1, next, ?3, ?4, ?5, ?6, ?7, ?8 FROM ({_NEXT} AS next) WHERE ?2 IS NULL OR next = ?2
+    SELECT ?, next, ?, ?, ?, ?, ?, ? FROM ({_NEXT} AS next) WHERE ? IS NULL OR next = ?
 """
 _BEGIN = f"""
     INSERT INTO run(id, owner, conversation, status, sequence, message, created_at,
                     lease_until, not_before, expires_at, reason, code, error, outside, declined)
-    SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15
-    WHERE ?3 IS NULL OR NOT EXISTS (SELECT 1 FROM run WHERE conversation = ?3 AND status NOT IN {SETTLED})
+    SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
+    WHERE ? IS NULL OR NOT EXISTS (SELECT 1 FROM run WHERE conversation = ? AND status NOT IN {SETTLED})
 """
 _GO_ON = """
     UPDATE run SET status = ?, sequence = ?, lease_until = coalesce(?, lease_until),
@@ -81,7 +81,8 @@ def store_change(db: sqlite3.Connection, columns: codec.ChangeColumns, now: floa
 def _add(db: sqlite3.Connection, conversation: str, message: codec.MessageColumns, now: float) -> None:
     text = codec.escape_nul(message.text)
     expected = message.expected
-    values = (conversation, expected, message.role, message.run_id, now, message.tokens, message.notices, text)
+    row = (message.role, message.run_id, now, message.tokens, message.notices, text)
+    values = (conversation, *row, conversation, expected, expected)
     try:
         if db.execute(_ADD, values).rowcount:
             return
@@ -153,6 +154,7 @@ def _begin(db: sqlite3.Connection, columns: codec.AppendColumns, now: float) -> 
     values = (
         *(run.id, run.owner, run.conversation, columns.status.value, run.sequence, run.message, now),
         *(until or 0.0, due or 0.0, *state),
+        *(run.conversation, run.conversation),
     )
     try:
         if db.execute(_BEGIN, values).rowcount:

@@ -42,8 +42,8 @@ _NEW_WRITES = f"""
 # The plus keeps the index of the conversation out: it would walk all that was ever written in it.
 _WRITES_BETWEEN = f"""
     SELECT run, {WRITE_COLUMNS} FROM tool_write
-    WHERE +conversation = ?1 AND run IN
-        (SELECT run FROM message WHERE conversation = ?1 AND position >= ?2 AND position < ?3)
+    WHERE +conversation = ? AND run IN
+        (SELECT run FROM message WHERE conversation = ? AND position >= ? AND position < ?)
     ORDER BY position
 """
 _END = 2**63 - 1
@@ -120,7 +120,7 @@ class Window:
     def _read_writes(self, db: sqlite3.Connection, first: int, end: int) -> None:
         """All that the runs of some messages wrote."""
         by_run: dict[str, list[RecordWrite]] = {}
-        for run, *columns in rows_of(db, _WRITES_BETWEEN, self._conversation, first, end):
+        for run, *columns in rows_of(db, _WRITES_BETWEEN, self._conversation, self._conversation, first, end):
             by_run.setdefault(run, []).append(read_write(*columns))
         self._writes.update((run, last_kinds(writes)) for run, writes in by_run.items() if run in self._runs)
 
