@@ -183,7 +183,7 @@ def test_memory_addresses_go():
         "iteration 0, retry 2/5 in 1186ms: quota",
         "API key identifier is required for provider OpenAI",
         "The model `gpt-4o-mini-2024-07-18` does not exist or you do not have access to it.",
-        "model meta-llama/Llama-3 and/or claude-3-5-sonnet-20241022",
+        "model meta-llama/Llama-3 and/or gemma-3-5-instruct-20241022",
         "maximum context length is 8192 tokens, requested 9001 tokens, max_tokens: 4096",
         "Expecting value: line 1 column 1 (char 0)",
         "unsupported operand type(s) for +: 'int' and 'str'",

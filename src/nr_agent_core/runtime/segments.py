@@ -34,6 +34,7 @@ from nr_agent_core.domain.verdict import decided_outside, ended_notices, verdict
 from nr_agent_core.driver import Performer, drive
 from nr_agent_core.ports.access_policy import Action, Subject
 from nr_agent_core.ports.configuration_resolver import Configuration
+from nr_agent_core.ports.model_provider import ModelProvider
 from nr_agent_core.ports.run_store import RunRow
 from nr_agent_core.ports.unit_of_work import AddMessages, AppendEvents, Change, LetGo, OpenConversation, UnitOfWork
 from nr_agent_core.runtime.briefings import Briefings
@@ -253,21 +254,24 @@ class Segments:
                 late=late.take,
                 opening_changes=opening_changes,
             )
-            performer = Performer(
-                wiring.store,
-                model,
-                executor=wiring.executor,
-                bus=wiring.bus,
-                late=wiring.late,
-                around_tool=wiring.around_tool,
-            )
             segment = Segment(run, setting)
             try:
-                return drive(segment, opening, performer)
+                return drive(segment, opening, self._performer(model))
             except Exception:
                 # Whatever stopped it: what a writing call brought stays a fact (R7).
                 wiring.late.keep_unstored(run.id, segment.unstored)
                 raise
+
+    def _performer(self, model: ModelProvider) -> Performer:
+        wiring = self.wiring
+        return Performer(
+            wiring.store,
+            model,
+            executor=wiring.executor,
+            bus=wiring.bus,
+            late=wiring.late,
+            around_tool=wiring.around_tool,
+        )
 
     # -- settling without a segment -----------------------------------------------------------
 
