@@ -29,7 +29,7 @@ def say(store, text, conversation="c1"):
     store.commit([AddMessages(conversation, (NewMessage(MessageRole.USER, text, None, 1),))])
 
 def texts(store, conversation="c1"):
-    return [message.text for message in store.messages(conversation, limit=10_000)]
+    return [message.text for message in store.messages(conversation, limit=1_000_000)]
 
 def tell(**answer):
     print(json.dumps(answer), flush=True)
