@@ -11,7 +11,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nr_agent_core.domain.errors import AgentCoreError, FailureClass, InvalidValueError, ProviderError
-from nr_agent_core.domain.sanitiser import CUT, HEAD, STORED_LIMIT, failure_text, sanitise, sanitised_chain
+from nr_agent_core.domain.sanitiser import (
+    CUT,
+    HEAD,
+    STORED_LIMIT,
+    WITHHELD,
+    failure_text,
+    sanitise,
+    sanitised_chain,
+)
 
 ALNUM = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 # A marker no other part of a test's text holds: wherever it shows up again, the secret leaked.
@@ -223,16 +231,44 @@ def test_sanitising_again_changes_nothing(text, limit):
     assert sanitise(once, limit=limit) == once
 
 
-@given(TEXTS, st.integers(0, 600))
+@given(TEXTS, st.integers(0, 60) | st.integers(61, 600))
+@example("@@0;", 9)
+@example("000000PASSWORT 0 ", 23)
 def test_the_cut_holds(text, limit):
-    """No result is longer than the limit, and one that was cut says so, where the limit has room for it."""
-    cut = sanitise(text, limit=limit)
-
+    """A result that fits is whole; any other is a beginning of the whole one and says that it was cut."""
     whole = sanitise(text, limit=None)
 
+    cut = sanitise(text, limit=limit)
+
     assert len(cut) <= limit
-    room = len(CUT) + max(map(len, ("[secret]", "[address]", "[path]", "[sql]", "[withheld]")))
-    assert limit <= 2 * room or len(cut) == len(whole) or cut == whole.rstrip() or cut.endswith(CUT)
+    if len(whole) <= limit:
+        assert cut == whole
+    else:
+        assert cut.endswith(CUT[:limit])
+        assert whole.startswith(cut.removesuffix(CUT[:limit]))
+
+
+@given(
+    st.lists(st.sampled_from(["@a", "1.2.3.4", "/a/b", "password 1", "select * from a", " ", "x"]), max_size=8).map(
+        "".join
+    )
+)
+def test_the_cut_parts_no_mark(text):
+    """What stands for a secret is there as a whole or not at all."""
+    whole = sanitise(text, limit=None)
+
+    for limit in range(len(CUT), len(whole)):
+        shown = sanitise(text, limit=limit).removesuffix(CUT)
+
+        assert "[" not in shown[shown.rfind("]") + 1 :]
+
+
+@given(st.integers(HEAD, HEAD + 60), st.sampled_from(["https://a.example/", "select * from ", "password ", "word "]))
+def test_a_long_text_of_which_only_the_head_was_looked_at_says_so(length, start):
+    """However little is left of the head, the rest of the text was not looked at."""
+    shown = sanitise(start.ljust(length - 9, "x") + " y" * 20)
+
+    assert shown.endswith((CUT, WITHHELD))
 
 
 def test_the_limit_is_500_characters():
