@@ -7,7 +7,7 @@ they stand.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from nr_agent_core.domain.claims.lexicon import Lexicon
@@ -17,6 +17,9 @@ from nr_agent_core.domain.claims.tokens import ARROWS, MARKS
 
 SIGNS: Final = frozenset(MARKS + ARROWS)
 """Check marks and arrows: they claim in any language."""
+
+_TRIGGER, _ANCHOR, _LABEL, _BEFORE, _VALUE, _VERB = (1 << bit for bit in range(6))
+"""What a noticed word is looked at for."""
 
 _SIGN: Final = re.compile(f"[{MARKS}{ARROWS}]")
 _WORD: Final = re.compile(r"[^\W\d_]+")
@@ -33,51 +36,49 @@ class Scanner:
     """
 
     def __init__(self, lexicons: Sequence[Lexicon]) -> None:
-        self._triggers = frozenset[str]().union(*(lexicon.triggers for lexicon in lexicons))
-        self._labels = frozenset[str]().union(*(lexicon.labels for lexicon in lexicons))
-        self._before = frozenset[str]().union(*(lexicon.before for lexicon in lexicons))
-        values = sorted(frozenset[str]().union(*(lexicon.values for lexicon in lexicons)))
-        self._value = re.compile(f":[ *_]{{1,8}}({'|'.join(map(re.escape, values))})(?!\\w)")
-        self._values = frozenset(values)
-        verbs = frozenset[str]().union(*(lexicon.verbs for lexicon in lexicons))
-        self._verbs = frozenset(verb for verb in verbs if verb.isalpha())
-        self._clitics = tuple(verb for verb in verbs if verb.startswith("'"))
-        bound = "|".join(sorted(frozenset[str]().union(*(lexicon.bound for lexicon in lexicons))))
-        self._behind = re.compile(f" (?:{bound})(?!\\w)|[.,;:!?)\n]|\\Z")
-        anchored: dict[str, list[str]] = {}
+        self._roles: dict[str, int] = {}
+        for lexicon in lexicons:
+            self._enter(lexicon.triggers, _TRIGGER)
+            self._enter(lexicon.labels, _LABEL)
+            self._enter(lexicon.before, _BEFORE)
+            self._enter(lexicon.values, _VALUE)
+            self._enter((verb for verb in lexicon.verbs if verb.isalpha()), _VERB)
+            self._enter(lexicon.anchored, _ANCHOR)
+        self._noticed = frozenset(self._roles)
+        self._anchored: dict[str, list[str]] = {}
         for lexicon in lexicons:
             for anchor, phrases in lexicon.anchored.items():
-                anchored.setdefault(anchor, []).extend(phrases)
-        self._anchored = {anchor: phrases for anchor, phrases in anchored.items() if anchor not in self._triggers}
-        self._anchors = frozenset(self._anchored)
+                self._anchored.setdefault(anchor, []).extend(phrases)
+        self._clitics = tuple(verb for lexicon in lexicons for verb in lexicon.verbs if verb.startswith("'"))
+        values = "|".join(sorted({re.escape(value) for lexicon in lexicons for value in lexicon.values}))
+        self._value = re.compile(f":[ *_]{{1,8}}({values})(?!\\w)")
+        bound = "|".join(sorted({word for lexicon in lexicons for word in lexicon.bound}))
+        self._behind = re.compile(f" (?:{bound})(?!\\w)|[.,;:!?)\n]|\\Z")
+
+    def _enter(self, words: Iterable[str], role: int) -> None:
+        for word in words:
+            self._roles[word] = self._roles.get(word, 0) | role
 
     def places(self, reading: Reading) -> list[int]:
         """
         Where claiming words, phrases and signs stand in the text of *reading*, in order.
         """
         low = reading.low
-        words = _words(low)
-        triggers, anchors = self._triggers & words, self._anchors & words
-        phrases = [phrase for anchor in anchors for phrase in self._anchored[anchor] if phrase in low]
-        phrases += [word + ":" for word in self._labels & words if word + ":" in low]
-        opened = ["(" + word for word in self._before & words if "(" + word in low]
-        states = self._states(low, words)
-        value = ":" in low and self._value.search(low)
+        hits = self._noticed & _words(low)
         signs = not low.isascii() and _SIGN.search(low)
-        if not (triggers or phrases or opened or value or states or signs):
+        if not (hits or signs):
+            return []
+        sought, states, value = self._sought(low, hits)
+        if not (sought or states or value or signs):
             return []
         text = reading.text
         places: list[int] = []
-        for word in triggers:
-            places += _places_of(word, text)
-        for phrase in phrases:
+        for phrase in sought:
             places += _places_of(phrase, text)
-        for phrase in opened:
-            places += (at + 1 for at in _places_of(phrase, text))
-        if value:
-            places += (match.start(1) for match in self._value.finditer(text))
         for phrase in states:
             places += (at for at in _places_of(phrase, text) if self._behind.match(text, at + len(phrase)))
+        if value:
+            places += (match.start(1) for match in self._value.finditer(text))
         if signs:
             places += (
                 match.start() for match in _SIGN.finditer(text) if match[0] in MARKS or _listed(text, match.start())
@@ -85,16 +86,34 @@ class Scanner:
         places.sort()
         return places
 
-    def _states(self, low: str, words: set[str]) -> list[str]:
+    def _sought(self, low: str, hits: frozenset[str]) -> tuple[list[str], list[str], bool]:
         """
-        Pairs of a verb and a value, "is on", that stand in *low*.
+        What to look for in the text: words and phrases that claim, states, and whether a value stands behind a colon.
         """
-        values = self._values & words
+        roles = self._roles
+        sought: list[str] = []
+        verbs: list[str] = []
+        values: list[str] = []
+        for word in hits:
+            role = roles[word]
+            if role & _TRIGGER:
+                sought.append(word)
+            elif role & _ANCHOR:
+                sought += (phrase for phrase in self._anchored[word] if phrase in low)
+            if role & _VERB:
+                verbs.append(word)
+            if role & _VALUE:
+                values.append(word)
+            if role & _LABEL and word + ":" in low:
+                sought.append(word + ":")
+            if role & _BEFORE and "(" + word in low:
+                sought.append("(" + word)
         if not values:
-            return []
-        verbs = [*(self._verbs & words), *(self._clitics if "'" in low else ())]
-        pairs = (f"{verb} {value}" for value in values for verb in verbs)
-        return [pair for pair in pairs if pair in low]
+            return sought, [], False
+        if "'" in low:
+            verbs += self._clitics
+        states = [pair for value in values for verb in verbs if (pair := f"{verb} {value}") in low]
+        return sought, states, ":" in low and self._value.search(low) is not None
 
 
 def _listed(text: str, at: int) -> bool:
