@@ -64,6 +64,8 @@ def _alone(flags: list[int], clause: Clause) -> Place | None:
     """
     first = next(at for at in range(clause.start, clause.end) if flags[at] & wc.ALONE)
     within = flags[clause.start : clause.end]
+    if first == clause.start and wc.MARK & (within[1] if len(within) > 1 else 0):
+        return first, Use(BEING, "single word")
     if len(within) < _SHORT and all(bits & _BESIDE for bits in within) and not clause.bracketed:
         return first, Use(BEING, "single word")
     if (

@@ -70,6 +70,8 @@ def adjacent(flags: list[int], clause: Clause, index: int, carry: Carry) -> Use:
         return NO_USE
     at, negated = _back(flags, clause.start, index - 1)
     before = flags[at] if at >= clause.start else 0
+    if flags[index] & wc.BY_FORM:
+        return _by_form(flags[index], before, negated=negated)
     if before & wc.BEEN:
         return _perfect_passive(flags, clause, at, negated)
     if before & (wc.MODAL | wc.HAD | wc.INFINITIVE):
@@ -93,6 +95,39 @@ def adjacent(flags: list[int], clause: Clause, index: int, carry: Carry) -> Use:
     if before & wc.CONJUNCTION or at < clause.start:
         return _joined(flags, clause, index, carry, negated)
     return _alone_or_elided(flags, clause, index, negated)
+
+
+def unspaced(flags: list[int], clause: Clause, index: int, carry: Carry) -> Use:
+    """
+    The use of the verb at *index* where words have no forms and nothing parts them: small words around it tell.
+    """
+    done = next((at for at in range(index + 1, clause.end) if flags[at] & (wc.RESULT | wc.MODAL)), clause.end)
+    ended = done < clause.end and not flags[done] & wc.MODAL
+    behind = flags[index + 1 : min(clause.end, index + 3)]
+    if behind and (behind[0] & wc.LINK or (behind[0] & wc.RESULT and behind[-1] & wc.LINK)):
+        return NO_USE
+    before = 0
+    for bits in flags[clause.start : index]:
+        before |= bits
+    have = next((at for at in range(clause.start, index) if flags[at] & wc.HAVE), index)
+    if before & wc.MODAL or clause.other < have:
+        return GOVERNED
+    if not ended and not before & wc.HAVE:
+        shared = carry.use is not None and carry.use.strength and flags[index - 1] & wc.CONJUNCTION and index
+        return carry.use if shared and carry.use is not None else NO_USE
+    strength = FIRST_PERSON if before & wc.SELF else PASSIVE
+    return Use(strength, "was done", negated=bool(before & wc.NEG))
+
+
+def _by_form(bits: int, before: int, *, negated: bool) -> Use:
+    """
+    A form of the classes *bits* that needs no auxiliary.
+    """
+    if bits & wc.TOLD:
+        return Use(FIRST_PERSON, "I did", past=True, negated=negated)
+    if bits & wc.IMPERSONAL or before & wc.REFLEXIVE:
+        return Use(PASSIVE, "was done", past=True, negated=negated)
+    return GOVERNED
 
 
 def frame(flags: list[int], clause: Clause, index: int, carry: Carry) -> Use:
@@ -150,7 +185,7 @@ def _back(flags: list[int], start: int, at: int) -> tuple[int, bool]:
 def _perfect_passive(flags: list[int], clause: Clause, at: int, negated: bool) -> Use:
     at, passed = _back(flags, clause.start, at - 1)
     before = flags[at] if at >= clause.start else 0
-    if before & wc.HAVE and not before & wc.MODAL:
+    if before & (wc.HAVE | wc.BE) and not before & wc.MODAL:
         if at > clause.start and flags[_back(flags, clause.start, at - 1)[0]] & wc.MODAL:
             return NO_USE
         return Use(PASSIVE, "has been done", negated=negated or passed)

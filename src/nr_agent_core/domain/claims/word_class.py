@@ -89,10 +89,21 @@ AGAIN: Final = 1 << 83  # back to a state: "is back on"
 BOUND: Final = 1 << 84  # for whom or until when a state holds: "is off for the team"
 CASE: Final = 1 << 85  # a record that is closed when its work is done
 SHUT: Final = 1 << 86  # closes a CASE: "the ticket is shut"
+TRAIT: Final = 1 << 87  # how a record is: falls due, in total, of them
+ANSWERS: Final = 1 << 88  # takes up a request: as agreed, gladly, instead
+DRAFT: Final = 1 << 89  # a text that is only proposed
+OUTWARD: Final = 1 << 90  # closes a clause behind "is": out, in
+REVIVED: Final = 1 << 91  # makes a verb of state a claim: again
 FIXED: Final = 1 << 82  # a subject that an answer never changes: the tools of the chat
 FINAL: Final = 1 << 76  # closes a short clause as a claim: "the page stands"
 GETS: Final = 1 << 73  # present passive by its form alone: gets
 FIND: Final = 1 << 74  # you will find it under ...
+TOLD: Final = 1 << 100  # first person past by its form alone: claims with nothing beside it
+IMPERSONAL: Final = 1 << 101  # past passive by its form alone
+THIRD: Final = 1 << 102  # somebody else's past: claims behind REFLEXIVE only, which makes it a passive
+REFLEXIVE: Final = 1 << 103
+RESULT: Final = 1 << 104  # ending of a form, where words are not parted: makes the verb before it a deed done
+LINK: Final = 1 << 105  # behind a form, where words are not parted: makes it an attribute
 
 # punctuation and shape; no data lists these
 COMMA: Final = 1 << 56
@@ -104,6 +115,9 @@ MARK: Final = 1 << 61  # a check mark
 ARROW: Final = 1 << 62
 QUOTED: Final = 1 << 63  # a quoted name, inline code or a reference
 PHRASE: Final = 1 << 64  # may begin a listed phrase
+
+BY_FORM: Final = TOLD | IMPERSONAL | THIRD
+"""Forms that need no auxiliary; each is a PARTICIPLE, too."""
 
 CLAIMING: Final = PARTICIPLE | ALONE | PAST | DOING | GONE | NOW | SPLIT | DID | NO_LONGER | FINAL | MANAGED
 """What a sentence needs one of to be looked at."""
