@@ -9,6 +9,7 @@ decides: no language is guessed for the text.
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from nr_agent_core.domain.claims import word_class as wc
 from nr_agent_core.domain.claims.claim import Claim
 from nr_agent_core.domain.claims.context import Surroundings
 from nr_agent_core.domain.claims.judge import Judge
@@ -39,6 +40,8 @@ class AssertedRule:
         self._lexicons = tuple(Lexicon(code, table) for code, table in tables.items())
         self._scanner = Scanner(self._lexicons)
         self._function = {lexicon: self._own_words(lexicon) for lexicon in self._lexicons}
+        self._elsewhere = {lexicon: self._others_words(lexicon) for lexicon in self._lexicons}
+        self._unspaced = tuple(lexicon for lexicon in self._lexicons if lexicon.unspaced)
         self._abbreviations = frozenset(
             word for table in tables.values() for word in table.get("abbreviations", "").split()
         )
@@ -64,6 +67,8 @@ class AssertedRule:
             if left < 0:
                 break
             for start, end, lexicon, why in self._claims(reading.text, span, around):
+                if around.drafted(start):
+                    continue
                 silent = False
                 word = reading.text[start:end]
                 yield Claim(reading.origin(start), reading.origin(end), word, lexicon.code, why)
@@ -80,20 +85,30 @@ class AssertedRule:
         others = [other.words for other in self._lexicons if other is not lexicon]
         return frozenset(word for word in lexicon.function if not any(word in words for words in others))
 
+    def _others_words(self, lexicon: Lexicon) -> frozenset[str]:
+        """
+        What *lexicon* is noticed by and is another word in another language: it claims beside its own function words.
+        """
+        others = [other.words for other in self._lexicons if other is not lexicon]
+        noticed = lexicon.noticed
+        shared = set(lexicon.shared)
+        for words in others:
+            shared.update(word for word in noticed & words.keys() if not words[word] & wc.CLAIMING)
+        return frozenset(shared)
+
     def _claims(self, text: str, span: Span, around: Surroundings) -> Iterator[tuple[int, int, Lexicon, str]]:
         tokens = TOKEN.findall(text, span.start, span.end)
-        found: list[tuple[int, Lexicon, str]] = []
+        found: list[tuple[int, int, Lexicon, str]] = []
         for lexicon in self._concerned(text, span, tokens):
-            judge = Judge(lexicon, tokens, around.of(span, lexicon))
-            found += ((index, lexicon, why) for index, why in judge.found())
-        if not found:
-            return
-        spans = [match.span() for match in TOKEN.finditer(text, span.start, span.end)]
+            parted = lexicon.cut(text, span.start, span.end) if lexicon.unspaced else tokens
+            claims = list(Judge(lexicon, parted, around.of(span, lexicon)).found())
+            spans = lexicon.spans(text, span.start, span.end) if claims else []
+            found += ((*spans[index], lexicon, why) for index, why in claims)
         seen: set[int] = set()
-        for index, lexicon, why in sorted(found, key=lambda item: item[0]):
-            if index not in seen:
-                seen.add(index)
-                yield *spans[index], lexicon, why
+        for start, end, lexicon, why in sorted(found, key=lambda item: item[0]):
+            if start not in seen:
+                seen.add(start)
+                yield start, end, lexicon, why
 
     def _concerned(self, text: str, span: Span, tokens: list[str]) -> list[Lexicon]:
         """
@@ -105,8 +120,18 @@ class AssertedRule:
         if text.find(":", span.start, span.end) >= 0:
             words.update(token.partition(":")[2] for token in tokens if ":" in token)
         hit = [lexicon for lexicon in self._lexicons if not lexicon.noticed.isdisjoint(words)]
+        unspaced = [lexicon for lexicon in self._unspaced if lexicon.ending_in(text, span.start, span.end)]
         if not hit:
-            return list(self._lexicons[:1]) if not SIGNS.isdisjoint(words) else []
+            return unspaced or (list(self._lexicons[:1]) if not SIGNS.isdisjoint(words) else [])
+        if len(self._lexicons) == 1:
+            return hit
+        if text.find("'", span.start, span.end) >= 0:
+            words.update(token[: token.index("'") + 1] for token in tokens if "'" in token)
         known = {lexicon: len(own & words) for lexicon, own in self._function.items()}
         most = max(known.values())
-        return [lexicon for lexicon in hit if known[lexicon] == most or known[lexicon] >= 2]
+        return [
+            lexicon
+            for lexicon in hit
+            if (known[lexicon] == most or known[lexicon] >= 2)
+            and (known[lexicon] or not self._elsewhere[lexicon].issuperset(lexicon.noticed & words))
+        ] + unspaced

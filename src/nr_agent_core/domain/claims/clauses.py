@@ -18,6 +18,8 @@ _VERBAL: Final = wc.AUXILIARY | wc.FINITE | wc.STATE_VERB
 _TURNING: Final = wc.CONTRAST | _OPENING
 _SUBJECT_OR_VERB: Final = _VERBAL | _SUBJECT
 _TOLD: Final = wc.AUXILIARY | wc.PARTICIPLE | wc.FINITE
+_LED: Final = 4
+"""Up to how many words "from here on," is a part of the clause behind its comma."""
 _NOTED: Final = wc.CUT | wc.CONTRAST | _OPENING | wc.CONJUNCTION | _VERBAL | _SUBJECT | wc.PARTICIPLE
 
 
@@ -111,6 +113,8 @@ def cut(flags: list[int], *, adjacent: bool) -> list[Clause]:
 
     for index, bits in enumerate(flags):
         if not bits & _NOTED:
+            continue
+        if bits & wc.COMMA and start < index <= start + _LED and flags[start] & flags[index - 1] & wc.NOW:
             continue
         if bits & wc.CUT:
             close(index)
