@@ -1,9 +1,14 @@
 """
 The words of one language: what each can be, compiled from its data file.
 
-A data file holds these settings, all but the first optional, and four tables:
+A data file holds these settings, all but the first optional, and five tables:
 
-    shape               adjacent: the auxiliary stands directly before the form; frame: anywhere in the clause
+    shape               adjacent: the auxiliary stands directly before the form; frame: anywhere in the clause;
+                        unspaced: nothing parts the words, and small words around a verb say that it is done
+    exact               no variants of forms are entered for slips of the pen
+    elision             beginnings with an apostrophe that are words of their own
+    enclitics           endings with a hyphen that are words of their own
+    shared              forms that are words of other languages which no list holds
     any_agent           whatever follows a word of BY is an actor, not only a word of OTHER
     generic_plural      ending of a bare plural: as the subject of "are done" it speaks of all such things
     participle_endings  endings by which an unlisted participle is known
@@ -14,7 +19,8 @@ A data file holds these settings, all but the first optional, and four tables:
     abbreviations       words whose full stop ends no sentence
     [respelled]         letters and how they are written instead
     [split_verbs]       verbs in the first person present, with their particles
-    [words]             words by class
+    [derived.LIST]      endings of the words of a list, and the forms that come of them: "car" = "told qué | base car"
+    [words]             words by class; "verbs" are of the class base, and are there to be derived from
     [phrases]           phrases by class, parted by "|"; those under "neutral" lose the classes of their words
 
 A word is looked up once and yields all its classes as bits. Phrases are found from their first word and give their
@@ -23,7 +29,9 @@ ever looked up in sets, however many forms there are.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import reduce
+from operator import or_
 from typing import Any, Final
 
 from nr_agent_core.domain.claims import word_class as wc
@@ -42,6 +50,12 @@ _PUNCTUATION: Final[dict[str, int]] = {
     "\u2013": wc.BREAK,
     "\u2014": wc.BREAK,
     "|": wc.BREAK,
+    "\uff0c": wc.COMMA,
+    "\u3001": wc.CONJUNCTION,
+    "\uff1b": wc.BREAK,
+    "\uff1a": wc.COLON,
+    "\uff08": wc.OPEN,
+    "\uff09": wc.CLOSE,
     "\u2022": wc.BREAK,
     "->": wc.ARROW,
     **dict.fromkeys(ARROWS, wc.ARROW),
@@ -64,6 +78,26 @@ _EVERYDAY: Final = (
     | wc.PLAN
 )
 _SHORTEST_VARIED: Final = 7
+_VERBS: Final = "verbs"
+_IMPLIED: Final = {wc.TOLD: wc.PARTICIPLE, wc.IMPERSONAL: wc.PARTICIPLE, wc.THIRD: wc.PARTICIPLE}
+_ENDING_A_DEED: Final = wc.RESULT | wc.HAVE | wc.ALONE | wc.GONE
+_LONGEST_WORD: Final = 6
+_PLAIN: Final = re.compile(
+    f"[0-9a-z][\\w.:/#@-]*|{QUOTE}+|->|[^\\W_]|[{MARKS}{ARROWS},;:()\\[\\]|]",
+    re.ASCII,
+)
+
+_NOTICED: Final = (
+    wc.CLAIMING,
+    wc.SWITCHED,
+    wc.BE | wc.AGAIN,
+    wc.BOUND,
+    wc.BEFORE,
+    wc.LABEL,
+    wc.FUNCTION,
+    wc.GO_AHEAD,
+)
+_ANY_NOTICED: Final = reduce(or_, _NOTICED)
 
 Phrase = tuple[tuple[str, ...], int]
 """The words after the second, and the classes."""
@@ -101,6 +135,8 @@ class Lexicon:
 
         noticed: all words for which a sentence is looked at.
 
+        drafts: words that announce a text that is only proposed.
+
         labels: words that are looked at before a colon only.
 
         values: words that are looked at behind a colon only.
@@ -112,34 +148,75 @@ class Lexicon:
 
     def __init__(self, code: str, table: Mapping[str, Any]) -> None:
         self.code = code
-        self.adjacent: bool = table["shape"] == "adjacent"
+        self.adjacent: bool = table["shape"] != "frame"
+        self.unspaced: bool = table["shape"] == "unspaced"
         self.any_agent: bool = table.get("any_agent", False)
         self.generic_plural: str = table.get("generic_plural", "")
-        self.participle_endings: tuple[str, ...] = tuple(table.get("participle_endings", "").split())
-        self.progressive: tuple[str, ...] = tuple(table.get("progressive", "").split())
-        self.present_endings: tuple[str, ...] = tuple(table.get("present_endings", "").split())
-        self._adverb_endings: tuple[str, ...] = tuple(table.get("adverb_endings", "").split())
+        self.participle_endings = _split(table, "participle_endings")
+        self.progressive = _split(table, "progressive")
+        self.present_endings = _split(table, "present_endings")
+        self.shared = frozenset(_split(table, "shared"))
+        self._adverb_endings = _split(table, "adverb_endings")
+        self._elided = frozenset(_split(table, "elision"))
+        self._enclitics = _split(table, "enclitics")
+        self._prefixes = _split(table, "hyphen_prefixes")
         self.split_verbs: dict[str, frozenset[str]] = {
             verb: frozenset(particles.split()) for verb, particles in table.get("split_verbs", {}).items()
         }
         self.words = _Words(self._unlisted, self._adverb_endings)
         self.phrases: dict[str, dict[str, list[Phrase]]] = {}
-        self._prefixes: tuple[str, ...] = tuple(table.get("hyphen_prefixes", "").split())
-        for name, listed in table["words"].items():
-            for word in listed.split():
-                self._add(word, wc.BY_NAME[name])
+        self._add_words(table["words"], table.get("derived", {}))
         for verb in self.split_verbs:
             self._add(verb, wc.SPLIT)
-        self._vary(table.get("respelled", {}))
-        self.triggers = frozenset(word for word, bits in self.words.items() if bits & wc.CLAIMING)
-        self.values = frozenset(word for word, bits in self.words.items() if bits & wc.SWITCHED)
-        self.verbs = frozenset(word for word, bits in self.words.items() if bits & (wc.BE | wc.AGAIN))
-        self.bound = frozenset(word for word, bits in self.words.items() if bits & wc.BOUND)
-        self.before = frozenset(word for word, bits in self.words.items() if bits & wc.BEFORE)
-        self.labels = frozenset(word for word, bits in self.words.items() if bits & wc.LABEL) - self.triggers
+        if not table.get("exact", False):
+            self._vary(table.get("respelled", {}))
+        by_use: dict[int, list[str]] = {use: [] for use in _NOTICED}
+        for word, bits in self.words.items():
+            if bits & _ANY_NOTICED:
+                for use in _NOTICED:
+                    if bits & use:
+                        by_use[use].append(word)
+        self.triggers, self.values, self.verbs, self.bound, self.before, labels, self.function, self.asking = (
+            frozenset(words) for words in by_use.values()
+        )
+        self.labels = labels - self.triggers
+        self.drafts = frozenset(_split(table["words"], "draft"))
         self.anchored = self._add_phrases(table.get("phrases", {}))
+        self.ending: re.Pattern[str] | None = None
+        if self.unspaced:
+            self._watch_endings()
         self.noticed = self.triggers | self.anchored.keys() | self.labels | self.before | self.values
-        self.function = frozenset(word for word, bits in self.words.items() if bits & wc.FUNCTION)
+
+    def cut(self, text: str, start: int = 0, end: int | None = None) -> list[str]:
+        """
+        The tokens of *text* from *start* to *end*, as this language parts words.
+        """
+        end = len(text) if end is None else end
+        if self.unspaced:
+            return [text[at:stop] for at, stop in self._parted(text, start, end)]
+        return TOKEN.findall(text, start, end)
+
+    def spans(self, text: str, start: int, end: int) -> list[tuple[int, int]]:
+        """
+        Where the tokens that :meth:`cut` gives stand.
+        """
+        if self.unspaced:
+            return list(self._parted(text, start, end))
+        return [match.span() for match in TOKEN.finditer(text, start, end)]
+
+    def ending_in(self, text: str, start: int, end: int) -> bool:
+        """
+        Whether something stands there by which a language that does not part its words is noticed.
+        """
+        return self.ending is not None and self.ending.search(text, start, end) is not None
+
+    def asks(self, tokens: list[str]) -> bool:
+        """
+        Whether *tokens* ask for a go-ahead.
+        """
+        if self.asking.isdisjoint(tokens):
+            return False
+        return any(bits & wc.GO_AHEAD for bits in self.classify(tokens))
 
     def classify(self, tokens: list[str]) -> list[int]:
         """
@@ -151,6 +228,34 @@ class Lexicon:
             if index < last and (phrases := firsts[tokens[index]].get(tokens[index + 1])) and flags[index] & wc.PHRASE:
                 _mark(tokens, flags, index, phrases)
         return flags
+
+    def _parted(self, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+        """
+        The words of a text in which nothing parts them: the longest listed one at each place, else what stands there.
+        """
+        words = self.words
+        at = start
+        while at < end:
+            for stop in range(min(at + _LONGEST_WORD, end), at + 1, -1):
+                if text[at:stop] in words:
+                    break
+            else:
+                match = _PLAIN.match(text, at, end)
+                stop = match.end() if match else at + 1
+                if not match and text[at:stop] not in words and not text[at].isalnum():
+                    at = stop
+                    continue
+            yield at, stop
+            at = stop
+
+    def _watch_endings(self) -> None:
+        """
+        Where nothing parts the words, a sentence is noticed by what ends a deed: there are few of those.
+        """
+        listed = sorted((word for word, bits in self.words.items() if bits & _ENDING_A_DEED), key=len, reverse=True)
+        self.ending = re.compile("|".join(map(re.escape, listed)))
+        self.triggers = frozenset()
+        self.anchored = {}
 
     def _unlisted(self, token: str) -> int:
         """
@@ -166,11 +271,23 @@ class Lexicon:
         if token.endswith(self._adverb_endings):
             return wc.ADVERB
         if "'" in token:
+            head = token[: token.index("'") + 1]
+            if head in self._elided:
+                return self._behind_elision(self.words.get(head, 0), token[len(head) :])
             stem, _, clitic = token.rpartition("'")
             return self.words.get("'" + clitic, 0) | (self.words.get(stem, 0) & ~(wc.CLAIMING | wc.PHRASE))
         if "-" in token and token.startswith(self._prefixes):
             return self.words.get(token.partition("-")[2], 0) & ~wc.PHRASE
+        if self._enclitics and token.endswith(self._enclitics):
+            return self.words.get(token.partition("-")[0], 0) & ~wc.PHRASE
         return 0
+
+    def _behind_elision(self, head: int, rest: str) -> int:
+        """
+        Classes of two words that are written as one; a form behind an article is a noun.
+        """
+        bits = self.words[rest] & ~wc.PHRASE
+        return head | (bits & ~wc.CLAIMING if head & wc.DETERMINER else bits)
 
     def _named(self, token: str) -> int:
         """
@@ -183,6 +300,27 @@ class Lexicon:
             return self.words[rest] & ~wc.PHRASE
         return self.words.get(head, 0) & wc.OTHER or wc.QUOTED
 
+    def _add_words(self, listed: Mapping[str, str], derived: Mapping[str, Mapping[str, str]]) -> None:
+        """
+        Enter the listed words and the forms that come of them; what a list says of a word holds for its forms, too.
+        """
+        rules = {name: _Endings(endings) for name, endings in derived.items()}
+        forms: dict[str, list[tuple[str, int]]] = {}
+        for name, endings in rules.items():
+            for word in listed.get(name, "").split():
+                forms[word] = made = endings.forms(word)
+                for form, bits in made:
+                    self._add(form, bits)
+        for name, words in listed.items():
+            given = wc.BASE if name == _VERBS else _bits(name)
+            of_forms = name not in rules and bool(forms) and not given & (wc.FUNCTION | wc.BASE)
+            for word in words.split():
+                self._add(word, given)
+                if of_forms and word in forms:
+                    for form, bits in forms[word]:
+                        if bits & wc.PARTICIPLE:
+                            self._add(form, given)
+
     def _add(self, word: str, bits: int) -> None:
         self.words[word] = self.words.get(word, 0) | bits
 
@@ -193,8 +331,8 @@ class Lexicon:
         found: dict[tuple[str, ...], int] = {}
         for name, listed in table.items():
             for phrase in filter(None, map(str.strip, listed.split("|"))):
-                key = tuple(TOKEN.findall(phrase))
-                found[key] = found.get(key, 0) | (wc.BY_NAME[name] if name != "neutral" else 0)
+                key = tuple(self.cut(phrase))
+                found[key] = found.get(key, 0) | (_bits(name) if name != "neutral" else 0)
         for key, bits in sorted(found.items(), key=lambda item: -len(item[0])):
             if len(key) == 1:
                 self._add(key[0], bits)
@@ -202,6 +340,8 @@ class Lexicon:
             self.words.setdefault(key[0], self._unlisted(key[0]))
             self.phrases.setdefault(key[0], {}).setdefault(key[1], []).append((key[2:], bits))
             self._add(key[0], wc.PHRASE)
+            if bits & wc.GO_AHEAD:
+                self.asking |= {key[0]}
         anchored: dict[str, list[str]] = {}
         for key, bits in found.items():
             if bits & wc.CLAIMING:
@@ -226,6 +366,40 @@ class Lexicon:
             for variant in {*_respellings(word, respelled), *_slips(word)}:
                 if variant not in self.words:
                     self.words[variant] = bits
+
+
+class _Endings:
+    """
+    What comes of the words of one list, by their endings; the longest ending that fits counts, "" fits any word.
+    """
+
+    def __init__(self, endings: Mapping[str, str]) -> None:
+        self._rules: list[tuple[str, list[tuple[int, list[str]]]]] = []
+        for ending in sorted(endings, key=len, reverse=True):
+            made = [part.split() for part in endings[ending].split("|")]
+            self._rules.append((ending, [(_bits(name), list(new)) for name, *new in made]))
+
+    def forms(self, word: str) -> list[tuple[str, int]]:
+        """
+        Every form of *word* with its classes.
+        """
+        for ending, made in self._rules:
+            if word.endswith(ending):
+                stem = word[: len(word) - len(ending)]
+                return [(stem + new, bits) for bits, endings in made for new in endings]
+        return []
+
+
+def _bits(name: str) -> int:
+    """
+    The classes that a list gives to its words.
+    """
+    given = wc.BY_NAME[name]
+    return given | _IMPLIED.get(given, 0)
+
+
+def _split(table: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    return tuple(table.get(name, "").split())
 
 
 def _mark(tokens: list[str], flags: list[int], index: int, phrases: list[Phrase]) -> None:

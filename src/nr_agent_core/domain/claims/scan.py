@@ -50,6 +50,7 @@ class Scanner:
             for anchor, phrases in lexicon.anchored.items():
                 self._anchored.setdefault(anchor, []).extend(phrases)
         self._clitics = tuple(verb for lexicon in lexicons for verb in lexicon.verbs if verb.startswith("'"))
+        self._endings = tuple(lexicon.ending for lexicon in lexicons if lexicon.ending is not None)
         values = "|".join(sorted({re.escape(value) for lexicon in lexicons for value in lexicon.values}))
         self._value = re.compile(f":[ *_]{{1,8}}({values})(?!\\w)")
         bound = "|".join(sorted({word for lexicon in lexicons for word in lexicon.bound}))
@@ -65,14 +66,18 @@ class Scanner:
         """
         low = reading.low
         hits = self._noticed & _words(low)
-        signs = not low.isascii() and _SIGN.search(low)
-        if not (hits or signs):
+        beyond = not low.isascii()
+        signs = beyond and _SIGN.search(low)
+        endings = [ending for ending in self._endings if ending.search(low)] if beyond else []
+        if not (hits or signs or endings):
             return []
         sought, states, value = self._sought(low, hits)
-        if not (sought or states or value or signs):
+        if not (sought or states or value or signs or endings):
             return []
         text = reading.text
         places: list[int] = []
+        for ending in endings:
+            places += (match.start() for match in ending.finditer(text))
         for phrase in sought:
             places += _places_of(phrase, text)
         for phrase in states:
