@@ -30,6 +30,12 @@ class Died(BaseException):
     """
 
 
+@pytest.fixture(autouse=True)
+def no_threads_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each test begins with none of the threads that the ones before left."""
+    monkeypatch.setattr(ThreadToolExecutor, "_threads", tool_executor._Threads())
+
+
 def never(result: ToolResult) -> None:
     """A late callback that must not be called."""
     pytest.fail("nothing was late")
@@ -193,6 +199,13 @@ def test_one_thread_serves_one_call_after_the_other() -> None:
     executor = ThreadToolExecutor()
 
     results = {run(executor, lambda: ToolResult.text(str(threading.get_ident()))) for _ in range(200)}
+
+    assert len(results) == 1
+
+
+def test_executors_share_the_threads_of_their_process() -> None:
+    """A chat that is made anew for each request neither starts a thread each time nor leaves one behind."""
+    results = {run(ThreadToolExecutor(), lambda: ToolResult.text(str(threading.get_ident()))) for _ in range(50)}
 
     assert len(results) == 1
 

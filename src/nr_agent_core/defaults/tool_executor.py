@@ -2,8 +2,9 @@
 Tools run in threads of their own, so that a deadline can be kept (T4).
 
 A finished thread is kept for the next call for a while: handing work to a waiting thread costs a
-small part of starting one. All threads are daemons: a tool that hangs never holds the
-interpreter's exit.
+small part of starting one. The threads are those of the process, whichever executor asks: a host
+that makes its chat anew for each request neither starts nor leaves one each time. All are
+daemons: a tool that hangs never holds the interpreter's exit.
 """
 
 import contextvars
@@ -11,6 +12,7 @@ import logging
 import os
 import threading
 from collections.abc import Callable
+from typing import ClassVar
 
 from nr_agent_core.domain.tool_result import ToolResult
 
@@ -27,10 +29,9 @@ class ThreadToolExecutor:
     It holds no threads of a parent process after a fork, and needs no closing.
     """
 
-    __slots__ = ("_threads",)
+    __slots__ = ()
 
-    def __init__(self) -> None:
-        self._threads = _Threads()
+    _threads: ClassVar["_Threads"]
 
     def run(
         self, work: Callable[[], ToolResult], *, deadline: float, late: Callable[[ToolResult], None]
@@ -43,14 +44,10 @@ class ThreadToolExecutor:
         itself is interrupted while it waits, *late* gets the result as well: what a tool did is
         never forgotten.
         """
-        threads = self._threads
-        if threads.process != os.getpid():
-            # Threads do not survive a fork, and the parent's lock may be held for ever.
-            self._threads = threads = _Threads()
         job = _Job(work, late)
         try:
             # Inside: the work may be over, or its caller interrupted, before this call returns.
-            threads.take().give(job)
+            self._of_this_process().take().give(job)
             ended = job.ended.acquire(timeout=min(max(deadline, 0.0), threading.TIMEOUT_MAX))
         except BaseException:
             if not job.abandon():
@@ -67,6 +64,12 @@ class ThreadToolExecutor:
                 # The traceback holds this frame and this frame the job: no cycle for the collector.
                 del job
         return job.result
+
+    def _of_this_process(self) -> "_Threads":
+        if self._threads.process != os.getpid():
+            # Threads do not survive a fork, and the parent's lock may be held for ever.
+            ThreadToolExecutor._threads = _Threads()
+        return self._threads
 
 
 class _Job:
@@ -113,7 +116,7 @@ class _Job:
 
 class _Threads:
     """
-    The threads of one executor in one process; those without work wait on a stack.
+    The threads of one process; those without work wait on a stack.
     """
 
     __slots__ = ("_idle", "_lock", "process")
@@ -188,3 +191,6 @@ class _ToolThread:
             job.hand_over_late()
             self._threads.put_back(self)
         return True
+
+
+ThreadToolExecutor._threads = _Threads()
