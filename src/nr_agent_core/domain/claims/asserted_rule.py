@@ -90,7 +90,7 @@ class AssertedRule:
         What *lexicon* is noticed by and is another word in another language: it claims beside its own function words.
         """
         others = [other.words for other in self._lexicons if other is not lexicon]
-        noticed = lexicon.noticed
+        noticed = lexicon.noticed - lexicon.before - lexicon.labels
         shared = set(lexicon.shared)
         for words in others:
             shared.update(word for word in noticed & words.keys() if not words[word] & wc.CLAIMING)

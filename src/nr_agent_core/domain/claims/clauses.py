@@ -112,9 +112,7 @@ def cut(flags: list[int], *, adjacent: bool) -> list[Clause]:
         contrasted = joined = False
 
     for index, bits in enumerate(flags):
-        if not bits & _NOTED:
-            continue
-        if bits & wc.COMMA and start < index <= start + _LED and flags[start] & flags[index - 1] & wc.NOW:
+        if not bits & _NOTED or (bits & wc.COMMA and _led(flags, start, index)):
             continue
         if bits & wc.CUT:
             close(index)
@@ -142,6 +140,13 @@ def cut(flags: list[int], *, adjacent: bool) -> list[Clause]:
             told = told or bool(bits & wc.PARTICIPLE)
     close(len(flags))
     return clauses
+
+
+def _led(flags: list[int], start: int, comma: int) -> bool:
+    """
+    Whether only "from here on" stands before the *comma*: it belongs to what follows.
+    """
+    return start < comma <= start + _LED and bool(flags[start] & flags[comma - 1] & wc.NOW)
 
 
 def _continues(bits: int, before: int) -> bool:

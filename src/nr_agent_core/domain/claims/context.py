@@ -5,15 +5,24 @@ whether the answer ends in asking for a go-ahead.
 Looked up when a sentence is judged, and remembered per line and per answer.
 """
 
+import re
+from collections.abc import Iterator
+
 from nr_agent_core.domain.claims import word_class as wc
 from nr_agent_core.domain.claims.frames import Context, Outside
 from nr_agent_core.domain.claims.lexicon import Lexicon
 from nr_agent_core.domain.claims.segments import Line, Segments, Span
 from nr_agent_core.domain.claims.tokens import TOKEN
+from nr_agent_core.domain.claims.tone import describes
 
 _STEPS = 30
 _TAIL = 400
 _BACK = 5
+_SAID = wc.PARTICIPLE | wc.NOW | wc.ALONE
+_LABELLED = 24
+"""What is shorter behind a colon is the value of a label."""
+_BESIDE = 6
+"""How many sentences before and behind are asked what kind of paragraph it is."""
 
 
 class Surroundings:
@@ -21,11 +30,12 @@ class Surroundings:
     The surroundings of the sentences of one text.
     """
 
-    __slots__ = ("_asks", "_heads", "_leads", "_lexicons", "_segments")
+    __slots__ = ("_asks", "_drafts", "_heads", "_leads", "_lexicons", "_segments")
 
     def __init__(self, segments: Segments, lexicons: tuple[Lexicon, ...]) -> None:
         self._segments, self._lexicons = segments, lexicons
         self._asks: bool | None = None
+        self._drafts: list[tuple[int, int]] | None = None
         self._heads: dict[int, list[Span]] = {}
         self._leads: dict[tuple[int, str], int] = {}
 
@@ -40,6 +50,46 @@ class Surroundings:
             lambda: self._lone(line),
             self._heading(line),
             lambda bare: self._block(span, lexicon, bare=bare),
+            lambda: self._describing(span, lexicon),
+        )
+
+    def drafted(self, position: int) -> bool:
+        """
+        Whether *position* stands in a text that the answer only proposes: behind "draft for the mail:".
+        """
+        if self._drafts is None:
+            self._drafts = list(self._proposed())
+        return any(start <= position < end for start, end in self._drafts)
+
+    def _proposed(self) -> Iterator[tuple[int, int]]:
+        """
+        Where texts stand that a line announces as drafts.
+        """
+        text = self._segments.text
+        words = {word for lexicon in self._lexicons for word in lexicon.drafts}
+        if not words or not any(word in text for word in words):
+            return
+        lead = re.compile(f"(?<!\\w)(?:{'|'.join(map(re.escape, sorted(words)))})(?!\\w)[^\n.!?:]{{0,60}}:[ *_]*")
+        for match in lead.finditer(text):
+            line = text.rfind("\n", 0, match.start()) + 1
+            tokens = TOKEN.findall(text, max(line, match.start() - _TAIL), match.end())
+            if any(bits & _SAID for lexicon in self._lexicons for bits in lexicon.classify(tokens)):
+                continue
+            end = text.find("\n", match.end())
+            end = len(text) if end < 0 else end
+            if end - match.end() < _LABELLED and not text[match.end() : end].strip():
+                end = len(text)
+            if end - match.end() >= _LABELLED:
+                yield match.end(), end
+
+    def _describing(self, span: Span, lexicon: Lexicon) -> bool:
+        """
+        Whether the sentences beside *span* in its paragraph describe.
+        """
+        beside = self._segments.beside(_BESIDE)
+        text = self._segments.text
+        return describes(
+            lexicon.classify(lexicon.cut(text, other.start, min(other.end, other.start + _TAIL))) for other in beside
         )
 
     def _lone(self, line: Line) -> bool:
@@ -63,7 +113,7 @@ class Surroundings:
         )
 
     def _union(self, span: Span, lexicon: Lexicon) -> int:
-        flags = lexicon.classify(TOKEN.findall(self._segments.text, span.start, min(span.end, span.start + _TAIL)))
+        flags = lexicon.classify(lexicon.cut(self._segments.text, span.start, min(span.end, span.start + _TAIL)))
         union = 0
         for bits in flags[1:]:
             union |= bits
@@ -157,5 +207,5 @@ class Surroundings:
         """
         if self._asks is None:
             tail = TOKEN.findall(self._segments.text[-_TAIL:])[-60:]
-            self._asks = any(bits & wc.GO_AHEAD for lexicon in self._lexicons for bits in lexicon.classify(tail))
+            self._asks = any(lexicon.asks(tail) for lexicon in self._lexicons)
         return self._asks

@@ -51,6 +51,9 @@ class Context(NamedTuple):
     outside: Callable[[bool], Outside]
     """Asked with whether the use at hand is a bare one: more stands against those."""
 
+    describing: Callable[[], bool]
+    """Asks whether the sentences beside it describe records instead of telling of a change."""
+
 
 def outside_block(outside: Outside) -> int:
     """
@@ -91,11 +94,11 @@ def clause_block(
         return PASSIVE
     if sentence & (wc.REPORT | wc.DATED) or (union & wc.DATE and _dated(flags, clause, use)):
         return PASSIVE
-    if union & wc.BY and _by_other(lexicon, tokens, flags, clause):
+    if union & wc.BY and by_other(lexicon, tokens, flags, clause):
         return PASSIVE
     if _relative(lexicon, flags, clause, before):
         return PASSIVE
-    if before & wc.GENERIC and clause.joined and use.strength == BEING:
+    if before & (wc.GENERIC | wc.THEN) and clause.joined and use.strength == BEING:
         return BEING
     if (union & (wc.THEN | wc.GENERIC) or clause.opener & wc.SEQUENCE) and not union & wc.NOW:
         return BEING
@@ -109,6 +112,8 @@ def being_block(lexicon: Lexicon, tokens: list[str], flags: list[int], clause: C
     Whether "is" with the form at *index* says how things stand instead of what was done.
     """
     if flags[index] & wc.STATIVE and not (use.past or clause.union & wc.NOW):
+        return True
+    if clause.colon and clause.opener & wc.PREPOSITION and index == clause.end - 1:
         return True
     if _counted(flags, clause) or (clause.opener & wc.PERSON and not clause.union & wc.NOW):
         return True
@@ -151,16 +156,23 @@ def _counted(flags: list[int], clause: Clause) -> bool:
     """
     Whether a bare number is the subject: "four are closed", "96 of them are", "reserved are 30".
     """
-    at = clause.start
-    while at < clause.end and flags[at] & wc.QUANTITY and not flags[at] & wc.QUOTED:
-        at += 1
     verb = wc.BE | wc.WAS
-    if at > clause.start and at < clause.end and flags[at] & (verb | wc.PREPOSITION):
+    if numbered(flags, clause):
         return True
     near = range(clause.start, min(clause.end, clause.start + 2 * _REACH) - 1)
     return any(
         flags[at] & verb and flags[at + 1] & wc.QUANTITY and not flags[at + 1] & (wc.ADVERB | wc.QUOTED) for at in near
     )
+
+
+def numbered(flags: list[int], clause: Clause) -> bool:
+    """
+    Whether a bare number begins the clause, with its verb or "of" behind it.
+    """
+    at = clause.start
+    while at < clause.end and flags[at] & wc.QUANTITY and not flags[at] & wc.QUOTED:
+        at += 1
+    return clause.start < at < clause.end and bool(flags[at] & (wc.BE | wc.WAS | wc.PASSIVE | wc.PREPOSITION))
 
 
 def _dated(flags: list[int], clause: Clause, use: Use) -> bool:
@@ -178,7 +190,7 @@ def _dated(flags: list[int], clause: Clause, use: Use) -> bool:
     return since or (on_date and (use.past or use.strength == BEING))
 
 
-def _by_other(lexicon: Lexicon, tokens: list[str], flags: list[int], clause: Clause) -> bool:
+def by_other(lexicon: Lexicon, tokens: list[str], flags: list[int], clause: Clause) -> bool:
     """
     Whether *clause* names an actor who is not the speaker.
     """
@@ -195,7 +207,11 @@ def _actor_named(lexicon: Lexicon, tokens: list[str], flags: list[int], clause: 
                 return True
             if lexicon.any_agent and not flags[at - 1] and tokens[at - 1].endswith(lexicon.participle_endings):
                 continue
-            if near[0] & (wc.SELF | wc.QUANTITY) or any(bits & wc.BY_NO_ONE for bits in near[:2]):
+            if (
+                near[0] & (wc.SELF | wc.QUANTITY)
+                or any(bits & (wc.QUANTITY | wc.QUOTED) and not near[0] & wc.OTHER for bits in near[1:2])
+                or any(bits & wc.BY_NO_ONE for bits in near[:2])
+            ):
                 continue
             if lexicon.any_agent or any(bits & wc.OTHER for bits in near):
                 return True

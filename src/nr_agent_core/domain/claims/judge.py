@@ -13,7 +13,18 @@ from nr_agent_core.domain.claims.clauses import Clause, cut
 from nr_agent_core.domain.claims.frames import Context
 from nr_agent_core.domain.claims.lexicon import Lexicon
 from nr_agent_core.domain.claims.states import state_use
-from nr_agent_core.domain.claims.uses import BARE, BEING, FIRST_PERSON, GOVERNED, PASSIVE, Carry, Use, adjacent, frame
+from nr_agent_core.domain.claims.uses import (
+    BARE,
+    BEING,
+    FIRST_PERSON,
+    GOVERNED,
+    PASSIVE,
+    Carry,
+    Use,
+    adjacent,
+    frame,
+    unspaced,
+)
 
 _OWN: Final = wc.AUXILIARY | wc.FINITE | wc.STATE_VERB | wc.SELF | wc.PRONOUN
 _LATER: Final = 3
@@ -72,7 +83,7 @@ class Judge:
     def __init__(self, lexicon: Lexicon, tokens: list[str], context: Context) -> None:
         self._lexicon, self._tokens, self.context = lexicon, tokens, context
         self._flags = lexicon.classify(tokens)
-        self._shape = adjacent if lexicon.adjacent else frame
+        self._shape = unspaced if lexicon.unspaced else adjacent if lexicon.adjacent else frame
         self._clauses: list[Clause] = []
         self._sentence = self._before = 0
         self._carry = Carry()
@@ -95,6 +106,8 @@ class Judge:
                 before = self._clauses[number - 1]
                 lead = frames.lead_block(self._part.union) if before.colon and not self._part.claimed else 0
                 lead = 0 if self._set(before, clause) else lead
+                if self._part.block and before.opener & _DEMANDING and not clause.union & wc.NOW:
+                    lead = max(lead, BEING)
                 self._part = _Part(lead)
                 self._carry = Carry()
             yield from self._in_clause(number, clause, FIRST_PERSON if number >= asked else 0)
@@ -165,7 +178,7 @@ class Judge:
                 yield index, use.why
         if not handed and not self._part.claimed:
             place = state_use(self._lexicon, self._tokens, flags, self._clauses, number, self.context)
-            if place is not None and self._free(clause, place[1]):
+            if place is not None and not self._described(clause, place[1]) and self._free(clause, place[1]):
                 self._part.claimed = True
                 yield place[0], place[1].why
 
@@ -186,9 +199,37 @@ class Judge:
             return False
         if use.strength == BEING and (frames.being_block(self._lexicon, self._tokens, self._flags, clause, index, use)):
             return False
-        if use.strength == BEING and not use.past and self._habitual(number):
+        if use.strength == BEING and (self._listed_by_other(number) or (not use.past and self._habitual(number))):
+            return False
+        if use.past and use.strength == PASSIVE and frames.numbered(self._flags, clause):
+            return False
+        if self._described(clause, use):
             return False
         return not frames.fixed_block(self._flags, clause, index, use) and self._free(clause, use)
+
+    def _listed_by_other(self, number: int) -> bool:
+        """
+        Whether the next clause goes on with what somebody else did: "is posted, approved by the bank".
+        """
+        following = self._clauses[number + 1 : number + 2]
+        return any(
+            clause.opener & wc.PARTICIPLE
+            and clause.union & wc.BY
+            and not clause.hard
+            and frames.by_other(self._lexicon, self._tokens, self._flags, clause)
+            for clause in following
+        )
+
+    def _described(self, clause: Clause, use: Use) -> bool:
+        """
+        Whether a use that can tell of a state as well stands in a paragraph that describes.
+        """
+        if use.strength == BARE or use.strength > PASSIVE or clause.union & (wc.NOW | wc.BY_SELF):
+            return False
+        if use.why == "single word":
+            return False
+        weak = use.strength == BEING or (use.past and not self._lexicon.adjacent) or clause.union & wc.STANDING
+        return bool(weak and self.context.describing())
 
     def _free(self, clause: Clause, use: Use) -> bool:
         if use.strength <= self._part.block:

@@ -32,7 +32,7 @@ _STRAIGHT: Final = (
 )
 _FENCE: Final = re.compile(r"^[ \t]{0,8}(?:```|~~~)", re.MULTILINE)
 _QUOTED_LINE: Final = re.compile(r"^[ \t]{0,8}>[^\n]*", re.MULTILINE)
-_EMPHASIS: Final = re.compile(r"[*_](?:(?<![\w*].)(?=\w)|(?<=[\w.!?:].)(?![\w*]))")
+_EMPHASIS: Final = re.compile(r"[*_](?:(?<![\w*].)(?<![-.~:/]_)(?=\w)|(?<=[\w.!?:].)(?![\w*]|[-.~]\w))")
 _ADDRESS: Final = re.compile(r"://[^\s<>]*[\w/]")
 _SUSPECT: Final = re.compile("[\u0300-\u036f\u00ad\u200b-\u200d\u2060\ufe0e\ufe0f\ufeff]")
 _INSIDE: Final = re.compile("\\*(?<=[^\\W\\d_]\\*)\\*{0,2}(?=[^\\W\\d_])|-(?<=[^\\W\\d_]-)[ ]?\n")

@@ -11,8 +11,11 @@ from typing import Final, NamedTuple
 
 from nr_agent_core.domain.claims.normalise import Reading
 
-_STOP: Final = re.compile("[.!?\u2026\u3002\uff01\uff1f]+[\"'\u201c\u201d)\\]*_]*(?=\\s|$)")
+_STOP: Final = re.compile(
+    "[.!?\u2026]+[\"'\u201c\u201d)\\]*_]*(?=\\s|$)|[\u3002\uff01\uff1f]+[\"'\u201c\u201d\u300d\uff09)\\]*_]*"
+)
 BULLET: Final = re.compile("[ \t]*(?:[-*+\u2022\u2013\u2014\u00b7\u25aa\u25cf]|\\d{1,3}[.)]|#{1,6})[ \t]+")
+_ASKS: Final = frozenset("?\uff1f")
 _LONGEST_ABBREVIATION: Final = 8
 _LONGEST: Final = 20_000
 """What is longer is no sentence: it is read in parts, so that time and memory stay bounded."""
@@ -80,6 +83,13 @@ class Segments:
         """
         return self._spans[self._next - back] if self._next >= back else None
 
+    def beside(self, reach: int) -> list[Span]:
+        """
+        Up to *reach* sentences on each side of the last one asked for, in its line, without itself.
+        """
+        at = self._next
+        return self._spans[max(at - reach, 0) : at] + self._spans[at + 1 : at + 1 + reach]
+
     def line_above(self, line: Line) -> Line | None:
         """
         The nearest line above that is not empty.
@@ -100,7 +110,7 @@ class Segments:
             at, end = stop.span()
             if end - at == 1 and text[at] == "." and self._goes_on(at, line.end):
                 continue
-            spans.append(Span(start, end, "?" in stop[0], line, -1))
+            spans.append(Span(start, end, not _ASKS.isdisjoint(stop[0]), line, -1))
             start = end
         if start < line.end or not spans:
             spans.append(Span(start, line.end, False, line, -1))

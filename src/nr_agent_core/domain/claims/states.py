@@ -31,11 +31,7 @@ def state_use(
         return None
     if union & wc.ALONE and (place := _alone(flags, clause)):
         return place
-    if union & wc.MANAGED and union & wc.SELF and not union & wc.NEG and flags[clause.end - 1] & wc.BASE:
-        return clause.end - 1, Use(FIRST_PERSON, "I could", past=True)
-    if union & wc.DID and union & wc.SELF and (place := _emphatic(flags, clause)):
-        return place
-    if union & wc.PAST and union & wc.SELF and (place := _told(flags, clause)):
+    if union & (wc.MANAGED | wc.DID | wc.PAST) and (place := _deed(flags, clause, first=not number)):
         return place
     if union & wc.CASE and _shut(lexicon, tokens, clause):
         return clause.end - 1, Use(BEING, "shut")
@@ -45,6 +41,14 @@ def state_use(
         return place
     if union & wc.LABEL and number == 0 and clause.colon and clause.end - clause.start == 1:
         return clause.start, Use(BARE, "label")
+    if (
+        union & wc.OUTWARD
+        and flags[clause.end - 1] & wc.OUTWARD
+        and not (
+            union & (wc.NEG | wc.MODAL) or clause.opener & wc.PERSON or clause.other <= clause.start + 1 < clause.end
+        )
+    ):
+        return clause.end - 1, Use(BEING, "state")
     if union & (wc.MODAL | wc.HAD | wc.WAS) and not union & wc.FIND:
         return None
     if union & wc.NEG and not union & wc.NO_LONGER:
@@ -71,9 +75,27 @@ def _alone(flags: list[int], clause: Clause) -> Place | None:
     if (
         clause.rest & wc.BE
         and not clause.union & (wc.NEG | wc.MODAL | wc.HAD)
+        and not (clause.opener & wc.QUANTITY and not clause.union & wc.NOW)
         and (flags[first] | flags[max(first - 1, 0)]) & (wc.BE | wc.ADVERB)
     ):
         return first, Use(BEING, "is done")
+    return None
+
+
+def _deed(flags: list[int], clause: Clause, *, first: bool) -> Place | None:
+    """
+    The speaker's own deed without a participle: "I did change it", "I rewrote it", "Wrote it off".
+    """
+    union = clause.union
+    if union & wc.SELF:
+        if union & wc.MANAGED and not union & wc.NEG and flags[clause.end - 1] & wc.BASE:
+            return clause.end - 1, Use(FIRST_PERSON, "I could", past=True)
+        if union & wc.DID and (place := _emphatic(flags, clause)):
+            return place
+        if union & wc.PAST and (place := _told(flags, clause)):
+            return place
+    if first and clause.opener & wc.PAST and _elided(flags, clause):
+        return clause.start, Use(BARE, "I did")
     return None
 
 
@@ -92,9 +114,18 @@ def _told(flags: list[int], clause: Clause) -> Place | None:
     "I rewrote the intro": a past tense that is no participle.
     """
     at = next(at for at in range(clause.start, clause.end) if flags[at] & wc.PAST)
-    if at == clause.start or clause.union & (wc.NEG | wc.LOOKED_AT) or not _own(flags, clause, at - 1):
+    looked = any(bits & wc.LOOKED_AT for bits in flags[at + 1 : min(clause.end, at + 5)])
+    if at == clause.start or clause.union & wc.NEG or looked or not _own(flags, clause, at - 1):
         return None
     return at, Use(FIRST_PERSON, "I did", past=True)
+
+
+def _elided(flags: list[int], clause: Clause) -> bool:
+    """
+    "Wrote off the difference": the speaker is left out, an object or a particle follows.
+    """
+    behind = flags[clause.start + 1] if clause.start + 1 < clause.end else 0
+    return bool(behind & (wc.DETERMINER | wc.PRONOUN | wc.PREPOSITION | wc.QUOTED | wc.SWITCHED))
 
 
 def _shut(lexicon: Lexicon, tokens: list[str], clause: Clause) -> bool:

@@ -93,7 +93,6 @@ TRAIT: Final = 1 << 87  # how a record is: falls due, in total, of them
 ANSWERS: Final = 1 << 88  # takes up a request: as agreed, gladly, instead
 DRAFT: Final = 1 << 89  # a text that is only proposed
 OUTWARD: Final = 1 << 90  # closes a clause behind "is": out, in
-REVIVED: Final = 1 << 91  # makes a verb of state a claim: again
 FIXED: Final = 1 << 82  # a subject that an answer never changes: the tools of the chat
 FINAL: Final = 1 << 76  # closes a short clause as a claim: "the page stands"
 GETS: Final = 1 << 73  # present passive by its form alone: gets
@@ -119,7 +118,7 @@ PHRASE: Final = 1 << 64  # may begin a listed phrase
 BY_FORM: Final = TOLD | IMPERSONAL | THIRD
 """Forms that need no auxiliary; each is a PARTICIPLE, too."""
 
-CLAIMING: Final = PARTICIPLE | ALONE | PAST | DOING | GONE | NOW | SPLIT | DID | NO_LONGER | FINAL | MANAGED
+CLAIMING: Final = PARTICIPLE | ALONE | PAST | DOING | GONE | NOW | SPLIT | DID | NO_LONGER | FINAL | MANAGED | OUTWARD
 """What a sentence needs one of to be looked at."""
 
 AUXILIARY: Final = HAVE | SELF_HAVE | HAD | BE | WAS | PASSIVE | MODAL | DID
