@@ -3,7 +3,7 @@ The literal rule (V3): words of a list, three words back, within a clause.
 """
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nr_agent_core.domain.claims import ClaimDetector, ClaimPolicy
@@ -30,6 +30,7 @@ def test_the_named_participles_are_listed(word):
 
 
 @given(words, fillers, cases)
+@example("vergrößert", [], str.upper)
 def test_a_listed_word_claims_in_any_case(word, before, case):
     """A listed word without a negator near it is a claim, whatever its case; its span is the word."""
     shown = case(word)
@@ -37,7 +38,7 @@ def test_a_listed_word_claims_in_any_case(word, before, case):
 
     claim = DETECTOR.claims(text)[-1]
 
-    assert (shown, word) == (text[claim.start : claim.end], claim.word) or len(shown.lower()) != len(shown)
+    assert (shown, word) == (text[claim.start : claim.end], claim.word)
 
 
 @given(words, negators, fillers, cases)

@@ -25,13 +25,14 @@ class SeedRule:
     """
 
     def __init__(self, tables: Mapping[str, Mapping[str, Any]]) -> None:
-        self._language: dict[str, str] = {}
+        # By folded form: in capitals "ß" is written "SS".
+        self._listed: dict[str, tuple[str, str]] = {}
         negators: list[str] = []
         prefixes: list[str] = []
         suffixes: list[str] = []
         for code, table in tables.items():
             for word in table["words"].split():
-                self._language.setdefault(word, code)
+                self._listed.setdefault(word.casefold(), (word, code))
             negators += table["negators"].split()
             prefixes += table["negator_prefixes"].split()
             suffixes += table["negator_suffixes"].split()
@@ -44,18 +45,13 @@ class SeedRule:
         """
         before: deque[str] = deque(maxlen=_REACH)
         for piece in _PIECES.finditer(text):
-            word = piece[0].lower()
+            word = piece[0].casefold()
             if not (word[0].isalnum() or word[0] in "'\u2019"):
                 before.clear()
                 continue
-            if word in self._language and not any(map(self._negates, before)):
-                yield Claim(
-                    piece.start(),
-                    piece.end(),
-                    word,
-                    self._language[word],
-                    "listed word",
-                )
+            listed = self._listed.get(word)
+            if listed is not None and not any(map(self._negates, before)):
+                yield Claim(piece.start(), piece.end(), *listed, "listed word")
             before.append(word)
 
     def _negates(self, word: str) -> bool:
