@@ -146,7 +146,9 @@ def _led(flags: list[int], start: int, comma: int) -> bool:
     """
     Whether only "from here on" stands before the *comma*: it belongs to what follows.
     """
-    return start < comma <= start + _LED and bool(flags[start] & flags[comma - 1] & wc.NOW)
+    return start < comma <= start + _LED and bool(
+        flags[start] & (wc.NOW | wc.CONJUNCTION) and flags[comma - 1] & wc.NOW
+    )
 
 
 def _continues(bits: int, before: int) -> bool:

@@ -8,13 +8,16 @@ Looked up when a sentence is judged, and remembered per line and per answer.
 import re
 from collections.abc import Iterator
 
+from nr_agent_core.domain.claims import frames
 from nr_agent_core.domain.claims import word_class as wc
 from nr_agent_core.domain.claims.frames import Context, Outside
 from nr_agent_core.domain.claims.lexicon import Lexicon
 from nr_agent_core.domain.claims.segments import Line, Segments, Span
 from nr_agent_core.domain.claims.tokens import TOKEN
 from nr_agent_core.domain.claims.tone import describes
+from nr_agent_core.domain.claims.uses import BEING
 
+_LEVELS = 7
 _STEPS = 30
 _TAIL = 400
 _BACK = 5
@@ -110,7 +113,31 @@ class Surroundings:
             earlier=self._earlier(lexicon) if bare and not cell else 0,
             header=self._header(span, lexicon) if cell else 0,
             asks=bare and self._asking(),
+            outline=self._outline(span.line, lexicon),
         )
+
+    def _outline(self, line: Line, lexicon: Lexicon) -> int:
+        """
+        Up to which strength the headings above *line* block: under "Options" or "Current status" nothing is claimed.
+        """
+        text = self._segments.text
+        at, level, block = line.start, _LEVELS, 0
+        for _ in range(_LEVELS):
+            at = text.rfind("\n#", 0, max(at - 1, 0)) + 1
+            if not text.startswith("#", at) or at >= line.start:
+                break
+            end = text.find("\n", at)
+            marks = len(text[at : at + _LEVELS]) - len(text[at : at + _LEVELS].lstrip("#"))
+            if marks < level:
+                level = marks
+                heading = Line(at, len(text) if end < 0 else end, min(at + marks, len(text)))
+                union = self._last_sentence(heading, lexicon)
+                if union & wc.PARTICIPLE:
+                    break
+                block = max(block, min(frames.lead_block(union), BEING))
+            if not at:
+                break
+        return block
 
     def _union(self, span: Span, lexicon: Lexicon) -> int:
         flags = lexicon.classify(lexicon.cut(self._segments.text, span.start, min(span.end, span.start + _TAIL)))

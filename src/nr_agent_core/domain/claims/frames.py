@@ -36,6 +36,9 @@ class Outside(NamedTuple):
     asks: bool
     """Whether the answer ends in asking for a go-ahead."""
 
+    outline: int
+    """Up to which strength the headings above block."""
+
 
 class Context(NamedTuple):
     """
@@ -59,7 +62,7 @@ def outside_block(outside: Outside) -> int:
     """
     Up to which strength a sentence is blocked from outside.
     """
-    block = lead_block(outside.lead)
+    block = max(lead_block(outside.lead), outside.outline)
     if outside.header & wc.STATUS:
         block = max(block, BEING)
     if outside.asks or lead_block(outside.earlier) == PASSIVE:
@@ -92,7 +95,7 @@ def clause_block(
         return FIRST_PERSON
     if (clause.opener & wc.SINCE and clause.rest & wc.AUXILIARY) or flags[clause.end - 1] & wc.SINCE:
         return PASSIVE
-    if sentence & (wc.REPORT | wc.DATED) or (union & wc.DATE and _dated(flags, clause, use)):
+    if sentence & (wc.REPORT | wc.DATED) or (union & wc.DATE and not union & wc.NOW and _dated(flags, clause, use)):
         return PASSIVE
     if union & wc.BY and by_other(lexicon, tokens, flags, clause):
         return PASSIVE
@@ -112,6 +115,8 @@ def being_block(lexicon: Lexicon, tokens: list[str], flags: list[int], clause: C
     Whether "is" with the form at *index* says how things stand instead of what was done.
     """
     if flags[index] & wc.STATIVE and not (use.past or clause.union & wc.NOW):
+        return True
+    if not use.past and index - 2 >= clause.start and flags[index - 1] & wc.BE and flags[index - 2] & wc.STATUS:
         return True
     if clause.colon and clause.opener & wc.PREPOSITION and index == clause.end - 1:
         return True

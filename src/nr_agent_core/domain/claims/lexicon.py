@@ -17,6 +17,7 @@ A data file holds these settings, all but the first optional, and five tables:
     adverb_endings      endings of unlisted adverbs
     hyphen_prefixes     beginnings of hyphenated forms: re-added
     abbreviations       words whose full stop ends no sentence
+    rarer               participles that are entered without the ways in which they are misspelt
     [respelled]         letters and how they are written instead
     [split_verbs]       verbs in the first person present, with their particles
     [derived.LIST]      endings of the words of a list, and the forms that come of them: "car" = "told qué | base car"
@@ -170,6 +171,8 @@ class Lexicon:
             self._add(verb, wc.SPLIT)
         if not table.get("exact", False):
             self._vary(table.get("respelled", {}))
+        for word in _split(table, "rarer"):
+            self._add(word, wc.PARTICIPLE)
         by_use: dict[int, list[str]] = {use: [] for use in _NOTICED}
         for word, bits in self.words.items():
             if bits & _ANY_NOTICED:
