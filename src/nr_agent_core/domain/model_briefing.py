@@ -128,6 +128,29 @@ class Briefing:
         messages = (*history.lines[start:], self._user, *own)
         return BriefedRequest(ModelRequest(self._system, messages, tools), len(messages), history.first + start)
 
+    def told(self, run: Run) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """
+        All texts that the model was given in this segment, and those of them that tools of *run* returned (V7).
+
+        Neither the model's own calls nor what it said beside them is given to it. Messages that did
+        not fit are among them: what is not in here, the model cannot have read.
+        """
+        import json
+
+        offers = (f"{tool.description}\n{json.dumps(tool.parameters, default=str)}" for tool in self._tools)
+        history = (line.text for line in self._history.lines)
+        own, _ = self._dialogue(run)
+        results = tuple(line.text for line in own if line.role == "tool")
+        return (self._system, *offers, *history, self._user.text), results
+
+    @property
+    def earlier_writes(self) -> tuple[RecordWrite, ...] | None:
+        """The records that earlier turns wrote; None when the conversation begins before what was read of it."""
+        if self._history.first > 0:
+            return None
+        writes = self._history.facts.writes
+        return tuple(record for records in writes.values() for record in records)
+
     def _turns(self) -> list[int]:
         """The position of the first message of each earlier turn, and behind them that of the run's own."""
         history, first, end = self._history, self._history.first, len(self._history.lines)

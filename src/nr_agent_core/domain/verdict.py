@@ -6,6 +6,7 @@ the run's stream and from nothing a tool or model said about itself (V9).
 """
 
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 from nr_agent_core.domain.errors import InvalidValueError
 from nr_agent_core.domain.notices import JsonValue, Notice, NoticeCode, in_order
@@ -15,12 +16,20 @@ from nr_agent_core.domain.run_status import RunStatus
 from nr_agent_core.domain.tool_result import RecordWrite
 from nr_agent_core.domain.write_evidence import WriteEvidence, Wrote
 
+if TYPE_CHECKING:
+    from nr_agent_core.domain.statements.statements import Statements
+
 
 def verdict(
-    text: str, run: Run, claims_change: Callable[[str], bool], *, outside: bool | None = None
+    text: str,
+    run: Run,
+    claims_change: Callable[[str], bool],
+    *,
+    outside: bool | None = None,
+    statements: "Statements | None" = None,
 ) -> tuple[Notice, ...]:
     """
-    The notices of a completed answer (V6, V9, C7).
+    The notices of a completed answer (V6, V7, V8, V9, V12, C7).
 
     A claim beside a run that wrote nothing is ``nothingSaved``. Any call of unknown outcome is
     ``writeOutcomeUnknown``, whatever the text says and whatever else was written. A run that was
@@ -32,13 +41,18 @@ def verdict(
         claims_change: whether a text claims a change; asked only where the answer matters, which
             is when the run provably wrote nothing.
         outside: whether the run was decided outside its chat; None: what the run says.
+        statements: holds what else the answer states against the run; None: claims alone are weighed.
 
     Raises:
-        Exception: what *claims_change* raises. A caller that may not lose the answer asks it
+        Exception: what *claims_change* or *statements* raise. A caller that may not lose the answer asks it
             through something that logs the failure and answers False (V2).
     """
     evidence = run.evidence
     notices: list[Notice] = []
+    if statements is not None:
+        # A call written as text is no claim by itself (V12): what is weighed is the rest.
+        text, stated = statements.examine(text)
+        notices.extend(stated)
     if evidence.wrote is Wrote.NO and claims_change(text):
         notices.append(Notice(NoticeCode.NOTHING_SAVED))
     notices.extend(_unknown(evidence))

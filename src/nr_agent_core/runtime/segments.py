@@ -23,14 +23,13 @@ from nr_agent_core.domain.errors import (
 )
 from nr_agent_core.domain.failures import FailureCode
 from nr_agent_core.domain.gate import Gate
-from nr_agent_core.domain.notices import Notice
 from nr_agent_core.domain.reader import Reader
 from nr_agent_core.domain.run import Run, fold
 from nr_agent_core.domain.run_events import RunCancelled, RunEvent, RunFailed, Started
 from nr_agent_core.domain.run_status import RunReason, RunStatus
 from nr_agent_core.domain.sanitiser import failure_text, sanitised_chain
 from nr_agent_core.domain.unavailable_tools import prompt_section
-from nr_agent_core.domain.verdict import decided_outside, ended_notices, verdict
+from nr_agent_core.domain.verdict import ended_notices
 from nr_agent_core.driver import Performer, drive
 from nr_agent_core.ports.access_policy import Action, Subject
 from nr_agent_core.ports.configuration_resolver import Configuration
@@ -38,6 +37,7 @@ from nr_agent_core.ports.model_provider import ModelProvider
 from nr_agent_core.ports.run_store import RunRow
 from nr_agent_core.ports.unit_of_work import AddMessages, AppendEvents, Change, LetGo, OpenConversation, UnitOfWork
 from nr_agent_core.runtime.briefings import Briefings
+from nr_agent_core.runtime.verdicts import Verdicts
 from nr_agent_core.runtime.wiring import Wiring
 from nr_agent_core.steps import Segment, SegmentEnd, Setting, assistant_message
 
@@ -245,7 +245,7 @@ class Segments:
             setting = Setting(
                 gate=gate,
                 briefing=briefing,
-                verdict=self._verdict,
+                verdict=Verdicts(wiring.detector, briefing, rounds_before=len(opened.rounds)),
                 now=wiring.now,
                 lease_margin=wiring.lease_margin,
                 approval_expiry=configuration.approval_expiry,
@@ -363,18 +363,6 @@ class Segments:
         except Exception as error:  # noqa: BLE001 - it lists nothing then (G3)
             _log.error("the withheld tools could not be resolved: %s", sanitised_chain(error))
             return ""
-
-    def _verdict(self, text: str, run: Run) -> tuple[Notice, ...]:
-        # Only a conversation has a chat that a decision can be taken outside of.
-        outside = decided_outside(run) and run.conversation is not None
-        return verdict(text, run, self._claims_change, outside=outside)
-
-    def _claims_change(self, text: str) -> bool:
-        try:
-            return self.wiring.detector.claims_change(text)
-        except Exception as error:  # noqa: BLE001 - it costs the notice, never the answer (V2)
-            _log.error("the claim detector failed: %s", sanitised_chain(error))
-            return False
 
 
 def not_configured(configuration: Configuration | None, *, outside: bool = False) -> RunFailed:

@@ -1,0 +1,121 @@
+"""
+Records that an answer claims as written, of which the run wrote others (V7).
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from nr_agent_core.domain.claims.claim import Claim
+from nr_agent_core.domain.statements.deeds import Deeds
+from nr_agent_core.domain.statements.references import Reference, uncertain
+from nr_agent_core.domain.statements.sentences import Sentence
+from nr_agent_core.domain.statements.vocabulary import Vocabulary
+
+_REACH = 4
+"""So many words before a reference may hold the preposition that makes it a place, a source or a part."""
+
+
+def plain(sentence: Sentence, words: Vocabulary) -> bool:
+    """
+    Whether *sentence* says what it says of this run and of nothing less: no negation, question, example or past.
+    """
+    low = sentence.text.lower()
+    if sentence.question or "n't" in low or "n’t" in low:
+        return False
+    if words.examples.search(low) or words.earlier.search(low):
+        return False
+    return words.negators.isdisjoint(re.findall(r"[^\W\d_]+", low))
+
+
+def claimed_wrongly(
+    found: Iterable[Reference], sentences: Iterable[Sentence], claims: Iterable[Claim], deeds: Deeds, words: Vocabulary
+) -> list[Reference]:
+    """
+    References that a sentence claims as written although the run wrote others of their kind.
+
+    Args:
+        found: the references of the answer, in order.
+        sentences: its sentences.
+        claims: its claims.
+        deeds: what the run wrote.
+        words: the languages' words.
+    """
+    found, claims = list(found), list(claims)
+    wrong: list[Reference] = []
+    for sentence in sentences:
+        said = [claim for claim in claims if sentence.start <= claim.start < sentence.end and claim.word in words.verbs]
+        inside = [reference for reference in found if sentence.start <= reference.start < sentence.end]
+        if not said or not inside or not plain(sentence, words):
+            continue
+        wrong += _wrong(inside, sentence, said, deeds, words)
+    return wrong
+
+
+def _wrong(
+    inside: list[Reference], sentence: Sentence, said: list[Claim], deeds: Deeds, words: Vocabulary
+) -> Iterator[Reference]:
+    any_written = any(map(deeds.wrote, inside))
+    for group in _groups(inside, sentence, words):
+        if _governed(group[0], sentence, said, words):
+            continue
+        together = any(map(deeds.wrote, group))
+        if not together and (any_written or len(said) > 1 or not _same_clause(group, sentence, said[0])):
+            continue
+        for reference in group:
+            if deeds.wrote(reference) or deeds.wrote_before(reference) or _named_by_a_write(reference, deeds):
+                continue
+            if uncertain(reference, sentence, words) is None and _comparable(reference, deeds, together=together):
+                yield reference
+
+
+def _comparable(reference: Reference, deeds: Deeds, *, together: bool) -> bool:
+    """A record is compared with others of its table only, a form of number only beside one that was written."""
+    if reference.form == "record":
+        return reference.table.lower() in deeds.tables
+    return together or reference.form in ("label", "uuid", "file")
+
+
+def _named_by_a_write(reference: Reference, deeds: Deeds) -> bool:
+    key = reference.key.lower().rpartition(" ")[2].lstrip("#").rpartition("/")[2]
+    return re.search(rf"(?<!\w){re.escape(key)}(?!\w)", deeds.said) is not None
+
+
+def _groups(inside: list[Reference], sentence: Sentence, words: Vocabulary) -> Iterator[list[Reference]]:
+    """References that are listed one after the other: "pages:31, pages:32 and pages:33"."""
+    group: list[Reference] = []
+    for reference in inside:
+        if group:
+            between = sentence.text[group[-1].end - sentence.start : reference.start - sentence.start]
+            if not words.joiners.issuperset(re.findall(r"[^\W\d_]+", _unlabelled(between).lower())):
+                yield group
+                group = []
+        group.append(reference)
+    if group:
+        yield group
+
+
+def _unlabelled(text: str) -> str:
+    return re.sub(r"\bu?ids?\b", " ", text, flags=re.IGNORECASE)
+
+
+def _governed(reference: Reference, sentence: Sentence, said: list[Claim], words: Vocabulary) -> bool:
+    """Whether a preposition makes *reference* something else than what was written: "under pages:1"."""
+    before = _unlabelled(sentence.text[: reference.start - sentence.start]).lower()
+    before = re.split(r"[;:.!?](?=\s)", before)[-1].rstrip(" *_`(=:")
+    naming = list(words.naming.finditer(before))
+    if reference.form in ("label", "uuid") and naming and not before[naming[-1].end() :].strip():
+        before = before[: naming[-1].start()]
+    near = re.findall(r"[^\W_]+", before)[-_REACH:]
+    if words.of.intersection(near) and any(claim.word in words.updating for claim in said):
+        near = [word for word in near if word not in words.of]
+    return not words.prepositions.isdisjoint(near)
+
+
+def _same_clause(group: list[Reference], sentence: Sentence, claim: Claim) -> bool:
+    """Whether nothing parts the claiming word from the reference."""
+    first, last = sorted(((claim.start, claim.end), (group[0].start, group[-1].end)))
+    between = sentence.text[first[1] - sentence.start : last[0] - sentence.start]
+    if claim.start > group[0].start:
+        # Behind the reference, the verb may follow only after its auxiliary.
+        return re.search(r"[,;:()–—]", between) is None and len(between.split()) <= _REACH
+    return re.search(r"[,;()–—]", between) is None and len(between.split()) <= _REACH

@@ -1,0 +1,141 @@
+"""
+Numbers of records that an answer claims as written, against how many the run wrote (V7).
+"""
+
+import functools
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from nr_agent_core.domain.claims.claim import Claim
+from nr_agent_core.domain.statements.claimed_records import plain
+from nr_agent_core.domain.statements.deeds import Deeds
+from nr_agent_core.domain.statements.sentences import Sentence
+from nr_agent_core.domain.statements.vocabulary import Vocabulary, vocabulary
+from nr_agent_core.domain.tool_result import RecordWrite
+
+_MOST = 999
+_ANY = "record"
+
+
+class Count(NamedTuple):
+    """
+    A claimed number of records.
+    """
+
+    number: int
+    noun: str
+    """As the answer has it."""
+
+    @property
+    def shown(self) -> str:
+        """The number in digits, then the noun."""
+        return f"{self.number} {self.noun}"
+
+
+@functools.cache
+def _counted() -> "re.Pattern[str]":
+    words = vocabulary()
+    numbers = "|".join(sorted(words.numbers, key=len, reverse=True))
+    partitive = "|".join(sorted(words.partitive))
+    determiner = "|".join(sorted(words.determiners))
+    return re.compile(
+        rf"(?<![\w.,:#$€-])({numbers}|\d{{1,3}})(?![\w.,:%])"
+        rf"(?:\s+(?:{partitive})\s+(?:{determiner}\s+)?(?:{numbers}|\d{{1,3}})(?!\w))?"
+        rf"(?:\s+(?:{determiner}))*((?:\s+[^\W\d_]+){{1,3}})",
+        re.IGNORECASE,
+    )
+
+
+def may_count(text: str, words: Vocabulary) -> bool:
+    """Whether a number that could count records stands in *text*: the look that many answers end with."""
+    return words.counting.search(text) is not None
+
+
+def miscounted(
+    sentences: Iterable[Sentence], claims: Iterable[Claim], deeds: Deeds, words: Vocabulary, *, whole: str
+) -> Iterator[Count]:
+    """
+    Numbers claimed that are higher than what this run and the turns before it wrote of that kind.
+
+    Args:
+        sentences: those of the answer.
+        claims: its claims.
+        deeds: what the run wrote.
+        words: the languages' words.
+        whole: the answer; where it tells of something earlier, nothing is certain.
+    """
+    claims = [claim for claim in claims if claim.word in words.counted_verbs]
+    if not claims or deeds.earlier is None or words.earlier.search(whole):
+        return
+    for sentence in sentences:
+        if any(sentence.start <= claim.start < sentence.end for claim in claims) and plain(sentence, words):
+            yield from _wrong(sentence, deeds, words)
+
+
+def _wrong(sentence: Sentence, deeds: Deeds, words: Vocabulary) -> Iterator[Count]:
+    for match in _counted().finditer(sentence.text):
+        number = words.numbers.get(match[1].lower()) or (int(match[1]) if match[1].isdigit() else 0)
+        counted = _noun(match[2], sentence.text[match.start(2) :], words, deeds)
+        if counted is None or not 2 <= number <= _MOST or _governed(sentence.text[: match.start()], words):
+            continue
+        noun, names = counted
+        if re.search(rf"(?<!\d){number}(?!\d)", deeds.said) or _says(number, deeds.said, words):
+            continue
+        if number > max(_number_of(names, deeds), deeds.writes):
+            yield Count(number, noun)
+
+
+def _noun(told: str, onwards: str, words: Vocabulary, deeds: Deeds) -> tuple[str, frozenset[str]] | None:
+    """The first word that names a kind of record that the run wrote, with the tables' names for it."""
+    for match in re.finditer(r"[^\W\d_]+", told):
+        word = match[0]
+        names = frozenset(words.nouns.get(word.lower(), ())) | {singular(word.lower())}
+        known = names & {singular(table) for table in _tables(deeds.records)}
+        if not known and _ANY not in names:
+            continue
+        behind = re.match(r"\s+([^\W\d_]+)", onwards[match.end() :])
+        following = behind[1] if behind else ""
+        if following.lower() in words.measures or following[:1].isupper():
+            return None
+        return word, known or frozenset({_ANY})
+    return None
+
+
+def _number_of(names: frozenset[str], deeds: Deeds) -> int:
+    everything = {record.reference: record for record in (*(deeds.earlier or ()), *deeds.records)}.values()
+    return sum(_ANY in names or not names.isdisjoint(map(singular, _tables((record,)))) for record in everything)
+
+
+def _tables(records: Iterable[RecordWrite]) -> set[str]:
+    """The tables' names and their parts: ``tt_content`` is content as well."""
+    tables = {record.reference.table.lower() for record in records}
+    return tables | {part for table in tables for part in table.split("_")}
+
+
+def singular(word: str) -> str:
+    """
+    An English noun without its plural's ending; any other word as it is.
+
+    >>> [singular(word) for word in ("pages", "categories", "addresses", "news")]
+    ['page', 'category', 'address', 'news']
+    """
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
+    if word.endswith(("sses", "xes", "ches", "shes")):
+        return word[:-2]
+    return word if word in ("news", "series", "status") or word.endswith("ss") else word.removesuffix("s")
+
+
+def _governed(before: str, words: Vocabulary) -> bool:
+    """Whether a preposition stands before the number: "for two customers", "auf beiden Seiten"."""
+    for word in reversed(re.findall(r"[^\W\d_]+", before.lower())):
+        if word in words.prepositions and word not in words.determiners:
+            return True
+        if word not in words.determiners:
+            return False
+    return False
+
+
+def _says(number: int, text: str, words: Vocabulary) -> bool:
+    return any(value == number and re.search(rf"(?<!\w){word}(?!\w)", text) for word, value in words.numbers.items())

@@ -1,0 +1,98 @@
+"""
+Answers that deny every change (V8).
+"""
+
+import re
+from collections.abc import Iterable
+
+from nr_agent_core.domain.statements.sentences import Sentence
+from nr_agent_core.domain.statements.vocabulary import DenialWords, Vocabulary
+from nr_agent_core.domain.tool_result import WriteKind
+
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*|\d+|\ue000")
+_PARTS = re.compile(r"[,;:()–—]")
+
+
+def may_deny(text: str, words: Vocabulary) -> bool:
+    """Whether a word of a denial stands anywhere in *text*: the look that most answers end with."""
+    return words.denying.search(text) is not None
+
+
+def denial(sentences: Iterable[Sentence], kinds: frozenset[WriteKind], words: Vocabulary) -> Sentence | None:
+    """
+    The first sentence that says without any restriction that nothing was changed; None without one.
+
+    Args:
+        sentences: those of the answer.
+        kinds: of the records that the run wrote: who deleted nothing may have created something.
+        words: the languages' words.
+    """
+    for sentence in sentences:
+        if sentence.question:
+            continue
+        low = sentence.text.lower().replace("’", "'").replace("*", " ").replace("_", " ")
+        tokens = _WORD.findall(low)
+        if any(_denies(low, tokens, kinds, language) for language in words.denials):
+            return sentence
+    return None
+
+
+def _denies(low: str, tokens: list[str], kinds: frozenset[WriteKind], words: DenialWords) -> bool:
+    present = {part for token in tokens for part in (token, _root(token))}
+    if words.denying.isdisjoint(present) and words.settled.isdisjoint(present):
+        return False
+    if not words.open.isdisjoint(present):
+        return False
+    clauses = _clauses(low, words)
+    denying = [place for place, clause in enumerate(clauses) if _clause_denies(clause, kinds, words)]
+    return bool(denying) and all(words.behind.isdisjoint(clause[:2]) for clause in clauses[denying[0] + 1 :])
+
+
+def _root(token: str) -> str:
+    return "n't" if token.endswith("n't") else token
+
+
+def _clauses(low: str, words: DenialWords) -> list[list[str]]:
+    clauses: list[list[str]] = []
+    for part in _PARTS.split(low):
+        clause: list[str] = []
+        for token in _WORD.findall(part):
+            if token in words.clauses:
+                clauses.append(clause)
+                clause = []
+            else:
+                clause.append(token)
+        clauses.append(clause)
+    return [clause for clause in clauses if clause]
+
+
+def _clause_denies(clause: list[str], kinds: frozenset[WriteKind], words: DenialWords) -> bool:
+    if " ".join(clause) in words.phrases:
+        return True
+    known = [token if token in words.known else _root(token) for token in clause]
+    if not words.known.issuperset(known):
+        return False
+    present = set(known)
+    done = present & words.done
+    if words.nothing & present:
+        return bool(done) and _covers(done, kinds, words)
+    objects = present & words.objects
+    if words.none & present and objects:
+        return _covers(done, kinds, words) if done else bool(present & words.exists)
+    never = bool(words.never & present) and bool(words.anything & present)
+    return never and bool(done) and _covers(done, kinds, words)
+
+
+def _covers(done: set[str], kinds: frozenset[WriteKind], words: DenialWords) -> bool:
+    """Whether what was denied is everything that the run did."""
+    if done & words.change:
+        return True
+    denied: set[WriteKind] = set()
+    for kind, verbs in (
+        (WriteKind.CREATED, words.created),
+        (WriteKind.UPDATED, words.updated),
+        (WriteKind.DELETED, words.deleted),
+    ):
+        if done & verbs:
+            denied.add(kind)
+    return bool(kinds) and kinds <= denied

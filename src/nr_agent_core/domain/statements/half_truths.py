@@ -1,0 +1,153 @@
+"""
+References and numbers of an answer that the run does not bear out (V7).
+"""
+
+import re
+from collections.abc import Callable, Iterable
+
+from nr_agent_core.domain.claims.claim import Claim
+from nr_agent_core.domain.notices import JsonValue, Notice, NoticeCode
+from nr_agent_core.domain.run import Run
+from nr_agent_core.domain.statements.claimed_records import claimed_wrongly
+from nr_agent_core.domain.statements.counts import may_count, miscounted, singular
+from nr_agent_core.domain.statements.deeds import Deeds
+from nr_agent_core.domain.statements.references import Reference, Told, references, uncertain
+from nr_agent_core.domain.statements.sentences import Sentence, sentences, stated
+from nr_agent_core.domain.statements.vocabulary import vocabulary
+from nr_agent_core.domain.tool_result import Outcome, RecordWrite
+
+_MOST = 50
+"""So many references of one kind stand in a notice; an answer with more is told of the first."""
+
+
+class HalfTruths:
+    """
+    What of one answer can be held against its run, found step by step and only as far as needed.
+
+    Args:
+        text: the answer, without calls that it spells out.
+        run, told, earlier, claims, rounds_before: see
+            :class:`~nr_agent_core.domain.statements.statements.Statements`.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        run: Run,
+        told: Callable[[], tuple[tuple[str, ...], tuple[str, ...]]],
+        earlier: tuple[RecordWrite, ...] | None,
+        claims: Callable[[str], Iterable[Claim]],
+        rounds_before: int,
+    ) -> None:
+        self._text, self._run, self._asked, self._rounds_before = text, run, told, rounds_before
+        self._words = vocabulary()
+        self._deeds = Deeds(run, earlier)
+        self._stated = stated(text)
+        self._claims_of = claims
+        self._claims: tuple[Claim, ...] | None = None
+        self._told: Told | None = None
+        self._sentences: list[Sentence] | None = None
+        self.doubts: list[str] = []
+
+    def notices(self) -> list[Notice]:
+        """``otherRecordsWritten`` and ``unknownReference``, where certain."""
+        found = references(self._stated, files=self._deeds.files)
+        counts = self._deeds.comparable and may_count(self._stated, self._words)
+        if not found and not counts:
+            return []
+        unwritten = [reference for reference in found if not self._deeds.wrote(reference)]
+        notices: list[Notice] = []
+        claimed = self._claimed(found if unwritten else [], counts=counts)
+        if claimed:
+            written: list[JsonValue] = [
+                {"reference": str(record.reference), "kind": record.kind.value} for record in self._deeds.records
+            ]
+            notices.append(
+                Notice(NoticeCode.OTHER_RECORDS_WRITTEN, {"claimed": list[JsonValue](claimed), "written": written})
+            )
+        unknown = self._unknown(unwritten)
+        if unknown:
+            notices.append(Notice(NoticeCode.UNKNOWN_REFERENCE, {"references": list[JsonValue](unknown)}))
+        return notices
+
+    def _claimed(self, found: list[Reference], *, counts: bool) -> list[str]:
+        if not (found or counts):
+            return []
+        if not self._deeds.comparable:
+            return []
+        wrong = claimed_wrongly(found, self._parts, self._said, self._deeds, self._words) if found else []
+        counted = miscounted(self._parts, self._said, self._deeds, self._words, whole=self._stated) if counts else ()
+        shown = [reference.shown for reference in wrong] + [count.shown for count in counted]
+        return list(dict.fromkeys(shown))[:_MOST]
+
+    def _unknown(self, unwritten: list[Reference]) -> list[str]:
+        unknown: dict[str, None] = {}
+        for reference in unwritten:
+            if self._deeds.wrote_before(reference) or self.told.holds(reference):
+                continue
+            doubt = self._doubt(reference)
+            if doubt is None:
+                unknown[reference.shown] = None
+            else:
+                self.doubts.append(f"a reference ({reference.form}) was left aside: {doubt}")
+        return list(unknown)[:_MOST]
+
+    def _doubt(self, reference: Reference) -> str | None:
+        sentence = self._around(reference)
+        doubt = uncertain(reference, sentence, self._words)
+        if doubt is not None:
+            return doubt
+        if reference.form == "record" and not self._is_table(reference.table.lower()):
+            return "its table is not known"
+        if reference.form == "formed" and not self.told.same_form(reference):
+            return "no tool returned a number of this form"
+        if reference.form == "file" and not self._is_claimed(sentence):
+            return "it is not claimed as written"
+        return None
+
+    def _is_table(self, table: str) -> bool:
+        if "_" in table or table in self._deeds.tables or table in self.told.tables():
+            return True
+        offered = {part for at in self._run.rounds for name in at.answer.offered for part in _parts_of(name)}
+        return singular(table) in offered
+
+    def _is_claimed(self, sentence: Sentence) -> bool:
+        return any(sentence.start <= claim.start < sentence.end and "state" not in claim.why for claim in self._said)
+
+    def _around(self, reference: Reference) -> Sentence:
+        return next(part for part in self._parts if part.start <= reference.start < part.end)
+
+    # -- looked up once -----------------------------------------------------------------------
+
+    @property
+    def _parts(self) -> list[Sentence]:
+        if self._sentences is None:
+            self._sentences = sentences(self._stated)
+        return self._sentences
+
+    @property
+    def _said(self) -> tuple[Claim, ...]:
+        if self._claims is None:
+            self._claims = tuple(self._claims_of(self._text))
+        return self._claims
+
+    @property
+    def told(self) -> Told:
+        """What the model was given, with what earlier segments' calls show of theirs."""
+        if self._told is None:
+            texts, results = self._asked()
+            self._told = Told((*texts, *self._accepted()), results)
+        return self._told
+
+    def _accepted(self) -> list[str]:
+        """Arguments of calls that an earlier segment asked for and that succeeded: a tool took them."""
+        return [
+            at.answer.arguments[result.index]
+            for at in self._run.rounds[: self._rounds_before]
+            for result in at.results
+            if at.answer.arguments and result.executed and result.outcome is Outcome.TEXT
+        ]
+
+
+def _parts_of(tool: str) -> list[str]:
+    return [singular(part.lower()) for part in re.findall(r"[A-Z]?[a-z0-9]+|[A-Z]+", tool)]

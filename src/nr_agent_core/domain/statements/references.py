@@ -1,0 +1,273 @@
+"""
+References to records in an answer, and whether what the model was given holds them (V7).
+"""
+
+import functools
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
+
+from nr_agent_core.domain.statements.sentences import Sentence
+from nr_agent_core.domain.statements.vocabulary import Vocabulary, vocabulary
+
+# Left of a colon that is no table of records.
+_NO_TABLE: Final = frozenset(
+    [
+        "localhost",
+        "http",
+        "https",
+        "ftp",
+        "port",
+        "tel",
+        "fax",
+        "mailto",
+        "line",
+        "column",
+        "row",
+        "redis",
+        "postgres",
+        "postgresql",
+        "mysql",
+        "mariadb",
+        "node",
+        "python",
+        "php",
+        "nginx",
+        "ubuntu",
+        "debian",
+        "alpine",
+        "docker",
+        "isbn",
+        "issn",
+        "doi",
+        "urn",
+        "width",
+        "height",
+        "margin",
+        "padding",
+    ]
+)
+# Before a hyphen and a number that is a standard or a place.
+_NO_PREFIX: Final = frozenset(
+    [
+        "ISO",
+        "DIN",
+        "EN",
+        "IEC",
+        "IEEE",
+        "RFC",
+        "CVE",
+        "CWE",
+        "UTF",
+        "SHA",
+        "MD",
+        "AES",
+        "RSA",
+        "COVID",
+        "GPT",
+        "HTTP",
+        "TLS",
+        "DE",
+        "AT",
+        "CH",
+        "LI",
+        "FR",
+        "IT",
+        "NL",
+        "BE",
+        "LU",
+        "PL",
+        "DK",
+        "UK",
+        "US",
+    ]
+)
+_NO_FILE: Final = frozenset(["com", "de", "org", "net", "io", "at", "ch", "eu", "info", "dev", "app", "ai", "co", "uk"])
+_NO_NAME: Final = frozenset(
+    ["node.js", "next.js", "vue.js", "nuxt.js", "react.js", "express.js", "three.js", "d3.js", "asp.net"]
+)
+_LONGEST_RANGE: Final = 10_000
+
+
+class Reference(NamedTuple):
+    """
+    A reference as an answer names it.
+
+    ``form`` is one of record (``pages:42``), label ("uid 42"), uuid, file and formed ("#201", "INV-2024-7").
+    """
+
+    start: int
+    end: int
+    form: str
+    key: str
+    """The uid, or for a formed one the whole."""
+    table: str = ""
+    shown: str = ""
+
+
+@functools.cache
+def _patterns() -> "dict[str, re.Pattern[str]]":
+    words = vocabulary()
+    joined = "|".join(sorted(words.joiners))
+    numbered = "|".join(sorted(words.numbered))
+    number = r"#?\d{1,18}(?![\w.,:-]*\w)"
+    return {
+        "uuid": re.compile(r"(?<![\w-])[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(?![\w-])"),
+        "record": re.compile(
+            r"(?<![\w:/@.#?&=-])([A-Za-z][A-Za-z0-9_]{1,63}):([A-Za-z0-9~_-]*\d[A-Za-z0-9~_-]*(?:\.[A-Za-z0-9~_-]+)*)"
+            r"(?![\w:/%-])"
+        ),
+        "label": re.compile(
+            rf"(?<![A-Za-z0-9_])(u?ids?)\b[\s:=*_`(]{{1,4}}({number}(?:(?:\s*[,/&]\s*|\s*,?\s+(?:{joined})\s+){number})*)",
+            re.IGNORECASE,
+        ),
+        "formed": re.compile(
+            r"(?<![\w#/&?=.-])#\d{2,12}(?![\w-])|(?<![\w/-])([A-Z]{2,12})(?:-\d{2,14}){1,3}(?![\w-])"
+            rf"|(?<![\w-])(?:{numbered})s? \d{{3,14}}(?![\w.,:-]*\w)".replace("(?<![\\w-])(?:", "(?<![\\w-])(?i:", 1)
+        ),
+        "file": re.compile(r"(?<![\w/.@:-])(?:[\w-]+/){0,8}[\w-]+(?:\.[\w-]+){0,3}\.([A-Za-z][A-Za-z0-9]{0,5})(?![\w-]|\.\w)"),
+        "number": re.compile(r"\d{1,18}"),
+        "table": re.compile(r"(?<![\w:/@.-])([A-Za-z][A-Za-z0-9_]{1,63}):\d"),
+        "range": re.compile(r"(?<![\w.-])(\d{1,12})\W{0,3}\s?(?:-|–|\.\.\.?|bis|to|through)\W{0,3}\s?(?:\w+:)?(\d{1,12})(?![\d.-])"),
+        "colour": re.compile(r"#[0-9a-fA-F]*[a-fA-F][0-9a-fA-F]*\b|colou?r|farb", re.IGNORECASE),
+    }  # fmt: skip
+
+
+def references(text: str, *, files: bool) -> list[Reference]:
+    """
+    The references in *text*, in order; those that overlap an earlier one are left out.
+
+    Args:
+        text: what :func:`~nr_agent_core.domain.statements.sentences.stated` gave.
+        files: whether file names are references.
+    """
+    patterns = _patterns()
+    found = [Reference(*match.span(), "uuid", match[0], shown=match[0]) for match in patterns["uuid"].finditer(text)]
+    if ":" in text:
+        found += (
+            Reference(*match.span(), "record", match[2], match[1], match[0])
+            for match in patterns["record"].finditer(text)
+            if match[1].lower() not in _NO_TABLE
+        )
+    found += _labelled(text)
+    found += (
+        Reference(*match.span(), "formed", match[0], shown=match[0])
+        for match in patterns["formed"].finditer(text)
+        if match[1] not in _NO_PREFIX
+    )
+    if files:
+        found += (
+            Reference(*match.span(), "file", match[0], shown=match[0])
+            for match in patterns["file"].finditer(text)
+            if match[1].lower() not in _NO_FILE and match[0].lower() not in _NO_NAME
+        )
+    found.sort(key=lambda reference: (reference.start, -reference.end))
+    kept: list[Reference] = []
+    for reference in found:
+        if not kept or reference.start >= kept[-1].end:
+            kept.append(reference)
+    return kept
+
+
+def _labelled(text: str) -> Iterator[Reference]:
+    """ "uid 12 und 57" names two; a number of an event log or a network is none of the host's."""
+    patterns, foreign = _patterns(), vocabulary().foreign
+    for match in patterns["label"].finditer(text):
+        before = re.split(r"[^\w]+", text[max(0, match.start() - 24) : match.start()].rstrip(" -").lower())[-1]
+        if before in foreign:
+            continue
+        label = match[1][:-1] if match[1][-1] in "sS" else match[1]
+        for number in patterns["number"].finditer(match[2]):
+            start, end = match.start(2) + number.start(), match.start(2) + number.end()
+            yield Reference(start, end, "label", number[0], shown=f"{label} {number[0]}")
+
+
+class Told:
+    """
+    All texts that the model was given in a run (V7); joined when the first reference is looked for.
+
+    Args:
+        texts: the texts.
+        results: those of them that tools returned.
+    """
+
+    __slots__ = ("_all", "_low", "_results", "_shapes")
+
+    def __init__(self, texts: Iterable[str], results: Iterable[str]) -> None:
+        self._results = "\n".join(results)
+        self._all = "\n".join((*texts, self._results))
+        self._low = self._all.lower()
+        self._shapes: frozenset[str] | None = None
+
+    def holds(self, reference: Reference) -> bool:
+        """Whether any of the texts holds *reference*, in whatever form."""
+        key = reference.key.lower()
+        if reference.form in ("label", "record") and key.isdigit():
+            return self._holds_number(key)
+        if reference.form == "formed":
+            return self._holds_number(max(re.findall(r"\d+", key), key=len)) or key in self._low
+        if reference.form == "file":
+            return key.rpartition("/")[2] in self._low
+        return key in self._low or (reference.form == "uuid" and key.replace("-", "") in self._low)
+
+    def _holds_number(self, digits: str) -> bool:
+        bare = digits.lstrip("0") or "0"
+        if bare in self._low and re.search(rf"(?<!\d)0*{bare}(?!\d)", self._low):
+            return True
+        if len(bare) > 3:
+            # Written in groups: 4.711, 4,711, 4 711, or with hyphens.
+            grouped = r"[.,'’\s_/-]?".join(bare)
+            if re.search(rf"(?<!\d)0*{grouped}(?!\d)", self._low):
+                return True
+        number = int(bare)
+        for match in _patterns()["range"].finditer(self._low):
+            first, last = int(match[1]), int(match[2])
+            if first <= number <= last <= first + _LONGEST_RANGE:
+                return True
+        return False
+
+    def says(self, snippet: str) -> bool:
+        """Whether any of the texts holds *snippet* as it is."""
+        return snippet in self._all
+
+    def tables(self) -> frozenset[str]:
+        """Tables of references that tools returned."""
+        return frozenset(match[1].lower() for match in _patterns()["table"].finditer(self._results)) - _NO_TABLE
+
+    def same_form(self, reference: Reference) -> bool:
+        """Whether a tool returned something of the same form: equal but for its digits."""
+        if self._shapes is None:
+            found = _patterns()["formed"].finditer(self._results)
+            self._shapes = frozenset(_shape(match[0]) for match in found)
+        if reference.key.startswith("#") and _patterns()["colour"].search(self._all):
+            return False
+        return _shape(reference.key) in self._shapes
+
+
+def _shape(formed: str) -> str:
+    return re.sub(r"\d", "9", formed).lower()
+
+
+def is_file_name(uid: int | str) -> bool:
+    """Whether a record's uid is the name of a file."""
+    return isinstance(uid, str) and re.search(r"[\w-]\.[A-Za-z][A-Za-z0-9]{0,7}\Z", uid) is not None
+
+
+def uncertain(reference: Reference, sentence: Sentence, words: Vocabulary) -> str | None:
+    """
+    Why nothing certain can be said of *reference* in its sentence; None when it can.
+    """
+    if sentence.question:
+        return "it stands in a question"
+    if words.examples.search(sentence.text):
+        return "it may be an example or a plan"
+    before = sentence.text[: reference.start - sentence.start]
+    after = sentence.text[reference.end - sentence.start :]
+    next_to = re.match(r"\W{0,3}\s?([\w.–-]+)", after)
+    following = next_to[1].lower() if next_to else ""
+    preceding = (re.findall(r"[\w–-]+", before[-24:].lower()) or [""])[-1]
+    if following in words.ranges or re.match(r"\s?[–-]\s?\d|\.\.", after):
+        return "it begins a range"
+    if preceding in words.ranges or re.search(r"\d\s?[–-]\s?\Z", before):
+        return "it ends a range"
+    return None

@@ -1,0 +1,181 @@
+"""
+Calls that an answer spells out as text; none of them was made (V12).
+"""
+
+import functools
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from nr_agent_core.domain.statements.vocabulary import Vocabulary
+
+_LONGEST = 20_000
+_QUOTED = r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'"
+
+
+class SpelledCall(NamedTuple):
+    """
+    A call as text: where it stands, of which tool, and the values of its arguments.
+    """
+
+    start: int
+    end: int
+    tool: str
+    values: tuple[str, ...]
+
+
+@functools.cache
+def _patterns() -> "dict[str, re.Pattern[str]]":
+    return {
+        "named": re.compile(r"\"(?:name|tool|tool_name|function|action|recipient_name|functionName)\"\s*:\s*\"(?:functions\.)?\Z"),
+        "arguments": re.compile(r"\"(?:arguments|args|parameters|params|input|tool_input|action_input|kwargs)\"\s*:\s*[\"{\[]"),
+        "lead": re.compile(
+            r"(?:^|\n)[\s>*_`\-\d.]*(?:\[?(?:TOOL_CALLS?|tool_calls?|tool|function|action|call)\]?\s*[:=]?\s*|<\|?[^<>\n]{1,40}\|?>\s*"
+            r"|to=|print\(|await\s+|default_api\.|functions?\.|tools?\.|assistant\s+)*[*_`\"]*\Z",
+            re.IGNORECASE,
+        ),
+        "introduced": re.compile(r":[\s*_`]*\Z"),
+        "attribute": re.compile(r"<(?:[\w.-]+:)?(?:invoke|tool_call|tool|function|function_call|tool_use|call)(?:\s+name\s*=\s*[\"']?|=)\Z"),
+        "element": re.compile(r"<(?:[\w.-]+:)?\Z"),
+        "inside": re.compile(r"[\"']?\s*/?>\s*(?:<[\w.:-]+[^<>]*>|\{)"),
+        "json": re.compile(r"[*_`\"]*\s*:?\s*(?:<[^<>\n]{1,40}>\s*)?(?:(?:action\s*input|arguments|args|parameters|input)\s*:?\s*)?(?:```(?:json)?\s*)?(?=\{)", re.IGNORECASE),
+        "pair": re.compile(rf"\s*[A-Za-z_]\w*\s*(?:=|:(?!:))\s*({_QUOTED}|-?\d[\d.]*|true|false|null|None|\[[^\[\]]*\]|\{{[^{{}}]*\}})\s*(?:,|\Z)", re.IGNORECASE),
+        "lone": re.compile(rf"\s*({_QUOTED}|-?\d[\d.]*)\s*(?:,|\Z)"),
+        "value": re.compile(rf":\s*({_QUOTED}|-?\d[\d.]*|true|false|null)", re.IGNORECASE),
+        "tagged": re.compile(r">\s*([^<>\s][^<>]*?)\s*</"),
+        "placeholder": re.compile(r"\.\.\.|…|^<.*>$|^\{.*\}$|^\[.*\]$|^$|^(?:your|ihr|string|text|str|int|value|wert)\b", re.IGNORECASE),
+    }  # fmt: skip
+
+
+def spelled_calls(text: str, tools: Iterable[str], words: Vocabulary) -> Iterator[SpelledCall]:
+    """
+    The calls of *tools* that *text* spells out, each standing for itself: not explained, recounted or proposed.
+    """
+    for tool in tools:
+        at = text.find(tool)
+        while at >= 0:
+            end = at + len(tool)
+            if not _part_of_a_word(text, at, end):
+                call = _call(text, at, end, tool)
+                if call is not None and call.values and not _only_told(text, call, words):
+                    yield call
+                    end = call.end
+            at = text.find(tool, end)
+
+
+def _part_of_a_word(text: str, at: int, end: int) -> bool:
+    beside = f"{text[max(at - 1, 0) : at]}{text[end : end + 1]}"
+    return any(sign.isalnum() or sign in "_-" for sign in beside)
+
+
+def _call(text: str, at: int, end: int, tool: str) -> SpelledCall | None:
+    patterns = _patterns()
+    before, after = text[max(0, at - 200) : at], text[end : end + _LONGEST]
+    if patterns["named"].search(before):
+        return _json_call(text, at, tool)
+    if before.endswith('"') and re.match(r"\"\s*:\s*\{", after) and re.search(r"\{\s*\"\Z", before):
+        return _object(text, end + after.index("{"), at, tool)
+    if patterns["attribute"].search(before) or patterns["element"].search(before):
+        return _xml_call(text, at, end, tool)
+    if re.match(r"\s?\(", after) and (_leads(before) or patterns["introduced"].search(before)):
+        return _parenthesised(text, at, end + after.index("("), tool)
+    opening = patterns["json"].match(after)
+    if opening and (_leads(before) or patterns["introduced"].search(before)):
+        return _object(text, end + opening.end(), at, tool)
+    return None
+
+
+def _leads(before: str) -> bool:
+    """Whether nothing but marks and signs of a call stands before it in its line."""
+    return _patterns()["lead"].search(before if "\n" in before else f"\n{before}") is not None
+
+
+def _json_call(text: str, at: int, tool: str) -> SpelledCall | None:
+    start = text.rfind("{", 0, at)
+    if start < 0:
+        return None
+    close = _closing(text, start)
+    body = text[start : close + 1]
+    found = _patterns()["arguments"].search(body)
+    if found is None:
+        # The arguments may stand around an inner object: {"function": {"name": ...}, "arguments": ...}
+        return None
+    arguments = body[found.start() :].partition(":")[2]
+    return SpelledCall(start, close + 1, tool, _values(arguments.replace('\\"', '"')))
+
+
+def _object(text: str, opening: int, at: int, tool: str) -> SpelledCall:
+    close = _closing(text, opening)
+    return SpelledCall(at, close + 1, tool, _values(text[opening : close + 1]))
+
+
+def _xml_call(text: str, at: int, end: int, tool: str) -> SpelledCall | None:
+    inside = _patterns()["inside"].match(text, end)
+    if inside is None:
+        return None
+    start = text.rfind("<", 0, at)
+    element = re.match(r"<(?:[\w.-]+:)?([\w.-]+)", text[start:])
+    name = re.escape(element[1]) if element else ""
+    closing = re.compile(rf"</(?:[\w.-]+:)?{name}\s*>").search(text, end)
+    stop = closing.end() if closing else min(len(text), end + _LONGEST)
+    body = text[end:stop]
+    return SpelledCall(start, stop, tool, (*_values(body), *_patterns()["tagged"].findall(body)))
+
+
+def _parenthesised(text: str, at: int, opening: int, tool: str) -> SpelledCall | None:
+    close = _closing(text, opening)
+    inner = text[opening + 1 : close].strip()
+    if inner.startswith("{"):
+        return SpelledCall(at, close + 1, tool, _values(inner))
+    values: list[str] = []
+    place = 0
+    while place < len(inner):
+        pair = _patterns()["pair"].match(inner, place) or _patterns()["lone"].match(inner, place)
+        if pair is None:
+            return None
+        values.append(pair[1].strip("\"'"))
+        place = pair.end()
+    return SpelledCall(at, close + 1, tool, tuple(values))
+
+
+def _closing(text: str, opening: int) -> int:
+    """Where the bracket at *opening* is closed; the last place looked at if it never is."""
+    depth = 0
+    for match in re.compile(rf"{_QUOTED}|[(){{}}\[\]]").finditer(text, opening, opening + _LONGEST):
+        if match[0] in "({[":
+            depth += 1
+        elif match[0] in ")}]":
+            depth -= 1
+            if depth == 0:
+                return match.start()
+    return min(len(text), opening + _LONGEST) - 1
+
+
+def _values(body: str) -> tuple[str, ...]:
+    return tuple(found.strip("\"'") for found in _patterns()["value"].findall(body))
+
+
+def _only_told(text: str, call: SpelledCall, words: Vocabulary) -> bool:
+    """Whether the lines before say that it is an example, a proposal or a recount; or its values are none."""
+    if all(_patterns()["placeholder"].search(value) for value in call.values):
+        return True
+    before = text[max(0, call.start - 300) : call.start]
+    lines = [line for line in before.split("\n") if line.strip(" `*>-")]
+    return any(words.no_call.search(line) for line in lines[-2:])
+
+
+def recounted(call: SpelledCall, made: Iterable[tuple[str, str]]) -> bool:
+    """
+    Whether *call* may tell of one of the calls that were *made*: (tool, arguments as JSON text) each.
+    """
+    return any(tool == call.tool and _covers(arguments, call.values) for tool, arguments in made)
+
+
+def _covers(arguments: str, values: tuple[str, ...]) -> bool:
+    try:
+        # Letters as they are, however the model escaped them.
+        told = json.dumps(json.loads(arguments), ensure_ascii=False)
+    except (ValueError, RecursionError):
+        told = arguments
+    return all(value.strip() in told for value in values)

@@ -1,0 +1,110 @@
+"""
+The words of all languages by which answers are held against a run; data, read on first use.
+"""
+
+import functools
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+_PACKAGE: Final = "nr_agent_core.domain.statements"
+_DENYING: Final = ("nothing", "none", "never")
+
+
+class Vocabulary:
+    """
+    Every language's words at once: no language is guessed.
+
+    Args:
+        tables: the parsed data files.
+    """
+
+    def __init__(self, tables: Iterable[Mapping[str, Any]]) -> None:
+        self._tables = tuple(tables)
+        self.joiners = self.words("general", "joiners")
+        self.ranges = self.words("general", "ranges")
+        self.foreign = self.words("general", "foreign_ids")
+        self.numbered = self.words("general", "numbered")
+        self.negators = self.words("general", "negators")
+        self.examples = self.phrases("general", "example")
+        self.earlier = self.phrases("general", "earlier")
+        self.prepositions = self.words("roles", "prepositions")
+        self.naming = self.phrases("roles", "naming")
+        self.determiners = self.words("roles", "determiners")
+        self.verbs = self.words("roles", "verbs")
+        self.counted_verbs = self.verbs | self.words("roles", "counted_verbs")
+        self.measures = self.words("roles", "measures")
+        self.of = self.words("roles", "of")
+        self.updating = self.words("roles", "updating")
+        self.partitive = self.words("roles", "partitive")
+        self.numbers: dict[str, int] = {}
+        self.nouns: dict[str, set[str]] = {}
+        for table in self._tables:
+            self.numbers.update(table["numbers"])
+            for name, listed in table["nouns"].items():
+                for noun in listed.split():
+                    self.nouns.setdefault(noun, set()).add(name)
+        self.no_call = self.phrases("call", "no_call")
+        numbers = "|".join(sorted(self.numbers, key=len, reverse=True))
+        self.counting = re.compile(rf"(?<!\w)(?:{numbers}|\d{{1,3}})\s+[^\W\d_]", re.IGNORECASE)
+        hints = {word for part in self.each("denial") for name in _DENYING for word in part[name].split()}
+        hints |= {phrase.split()[-1] for part in self.each("denial") for phrase in part["phrases"].split("|")}
+        self.denying = re.compile(rf"(?:(?<!\w)|(?=n't))(?:{'|'.join(sorted(hints))})(?!\w)|n’t", re.IGNORECASE)
+
+    @property
+    def denials(self) -> tuple["DenialWords", ...]:
+        """The words of a denial, language by language."""
+        return _denials(self)
+
+    def each(self, section: str) -> Iterator[Mapping[str, str]]:
+        """*section* of every language."""
+        return (table[section] for table in self._tables)
+
+    def words(self, section: str, name: str) -> frozenset[str]:
+        """The words of one field, of all languages."""
+        return frozenset(word for part in self.each(section) for word in part[name].split())
+
+    def phrases(self, section: str, name: str) -> "re.Pattern[str]":
+        """The phrases of one field, of all languages, as a pattern that finds whole ones."""
+        listed = [phrase for part in self.each(section) for phrase in part[name].split("|")]
+        return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, listed))})(?!\w)", re.IGNORECASE)
+
+
+class DenialWords:
+    """
+    What a denial of every change is made of, in one language.
+
+    Args:
+        table: the section of its data file.
+    """
+
+    def __init__(self, table: Mapping[str, str]) -> None:
+        def words(name: str) -> frozenset[str]:
+            return frozenset(table[name].split())
+
+        self.nothing, self.none, self.objects = words("nothing"), words("none"), words("objects")
+        self.never, self.anything, self.exists = words("never"), words("anything"), words("exists")
+        self.change, self.created = words("change"), words("created")
+        self.updated, self.deleted = words("updated"), words("deleted")
+        self.done = self.change | self.created | self.updated | self.deleted
+        self.open, self.behind, self.clauses = words("open"), words("behind"), words("clauses")
+        self.phrases = frozenset(table["phrases"].split("|"))
+        core = self.nothing | self.none | self.objects | self.never | self.anything | self.exists
+        self.known = core | self.done | words("frame")
+        self.denying = self.nothing | self.none | self.never
+        self.settled = frozenset(phrase.split()[-1] for phrase in self.phrases)
+
+
+@functools.cache
+def vocabulary() -> Vocabulary:
+    """The words of all shipped languages; read and compiled once per process."""
+    from nr_agent_core.domain.package_data import read_toml
+
+    return Vocabulary(
+        read_toml(_PACKAGE, f"{code}.toml") for code in read_toml(_PACKAGE, "languages.toml")["languages"]
+    )
+
+
+@functools.cache
+def _denials(words: Vocabulary) -> tuple[DenialWords, ...]:
+    return tuple(DenialWords(table) for table in words.each("denial"))
