@@ -28,7 +28,7 @@ def denial(sentences: Iterable[Sentence], kinds: frozenset[WriteKind], words: Vo
         words: the languages' words.
     """
     for sentence in sentences:
-        if sentence.question:
+        if sentence.question or words.denying.search(sentence.text) is None:
             continue
         low = sentence.text.lower().replace("’", "'").replace("*", " ").replace("_", " ")
         tokens = _WORD.findall(low)

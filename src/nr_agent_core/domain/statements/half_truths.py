@@ -16,6 +16,8 @@ from nr_agent_core.domain.statements.sentences import Sentence, sentences, state
 from nr_agent_core.domain.statements.vocabulary import vocabulary
 from nr_agent_core.domain.tool_result import Outcome, RecordWrite
 
+_LOOKED_AT = 200
+"""So many references of an answer are looked for; no amount of them takes a turn's time."""
 _MOST = 50
 """So many references of one kind stand in a notice; an answer with more is told of the first."""
 
@@ -55,7 +57,7 @@ class HalfTruths:
         counts = self._deeds.comparable and may_count(self._stated, self._words)
         if not found and not counts:
             return []
-        unwritten = [reference for reference in found if not self._deeds.wrote(reference)]
+        unwritten = [reference for reference in found if not self._deeds.wrote(reference)][:_LOOKED_AT]
         notices: list[Notice] = []
         claimed = self._claimed(found if unwritten else [], counts=counts)
         if claimed:

@@ -10,82 +10,6 @@ from typing import Final, NamedTuple
 from nr_agent_core.domain.statements.sentences import Sentence
 from nr_agent_core.domain.statements.vocabulary import Vocabulary, vocabulary
 
-# Left of a colon that is no table of records.
-_NO_TABLE: Final = frozenset(
-    [
-        "localhost",
-        "http",
-        "https",
-        "ftp",
-        "port",
-        "tel",
-        "fax",
-        "mailto",
-        "line",
-        "column",
-        "row",
-        "redis",
-        "postgres",
-        "postgresql",
-        "mysql",
-        "mariadb",
-        "node",
-        "python",
-        "php",
-        "nginx",
-        "ubuntu",
-        "debian",
-        "alpine",
-        "docker",
-        "isbn",
-        "issn",
-        "doi",
-        "urn",
-        "width",
-        "height",
-        "margin",
-        "padding",
-    ]
-)
-# Before a hyphen and a number that is a standard or a place.
-_NO_PREFIX: Final = frozenset(
-    [
-        "ISO",
-        "DIN",
-        "EN",
-        "IEC",
-        "IEEE",
-        "RFC",
-        "CVE",
-        "CWE",
-        "UTF",
-        "SHA",
-        "MD",
-        "AES",
-        "RSA",
-        "COVID",
-        "GPT",
-        "HTTP",
-        "TLS",
-        "DE",
-        "AT",
-        "CH",
-        "LI",
-        "FR",
-        "IT",
-        "NL",
-        "BE",
-        "LU",
-        "PL",
-        "DK",
-        "UK",
-        "US",
-    ]
-)
-_NO_FILE: Final = frozenset(["com", "de", "org", "net", "io", "at", "ch", "eu", "info", "dev", "app", "ai", "co", "uk"])
-_NO_NAME: Final = frozenset(
-    ["node.js", "next.js", "vue.js", "nuxt.js", "react.js", "express.js", "three.js", "d3.js", "asp.net"]
-)
 _LONGEST_RANGE: Final = 10_000
 
 
@@ -108,14 +32,13 @@ class Reference(NamedTuple):
 @functools.cache
 def _patterns() -> "dict[str, re.Pattern[str]]":
     words = vocabulary()
-    joined = "|".join(sorted(words.joiners))
-    numbered = "|".join(sorted(words.numbered))
-    number = r"#?\d{1,18}(?![\w.,:-]*\w)"
+    joined, numbered = "|".join(sorted(words.joiners)), "|".join(sorted(words.numbered))
+    number = r"#?\d{1,18}(?![\w-]|[.,:]\w)"
     return {
         "uuid": re.compile(r"(?<![\w-])[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(?![\w-])"),
         "record": re.compile(
-            r"(?<![\w:/@.#?&=-])([A-Za-z][A-Za-z0-9_]{1,63}):([A-Za-z0-9~_-]*\d[A-Za-z0-9~_-]*(?:\.[A-Za-z0-9~_-]+)*)"
-            r"(?![\w:/%-])"
+            r"(?<![\w:/@.#?&=-])([A-Za-z][A-Za-z0-9_]{1,63})"
+            r":([A-Za-z0-9~_-]{0,127}\d[A-Za-z0-9~_-]{0,127}(?:\.[A-Za-z0-9~_-]{1,127}){0,8})(?![\w:/%-])"
         ),
         "label": re.compile(
             rf"(?<![A-Za-z0-9_])(u?ids?)\b[\s:=*_`(]{{1,4}}({number}(?:(?:\s*[,/&]\s*|\s*,?\s+(?:{joined})\s+){number})*)",
@@ -123,14 +46,18 @@ def _patterns() -> "dict[str, re.Pattern[str]]":
         ),
         "formed": re.compile(
             r"(?<![\w#/&?=.-])#\d{2,12}(?![\w-])|(?<![\w/-])([A-Z]{2,12})(?:-\d{2,14}){1,3}(?![\w-])"
-            rf"|(?<![\w-])(?:{numbered})s? \d{{3,14}}(?![\w.,:-]*\w)".replace("(?<![\\w-])(?:", "(?<![\\w-])(?i:", 1)
+            rf"|(?<![\w-])(?i:{numbered})s? \d{{3,14}}(?![\w-]|[.,:]\w)"
         ),
-        "file": re.compile(r"(?<![\w/.@:-])(?:[\w-]+/){0,8}[\w-]+(?:\.[\w-]+){0,3}\.([A-Za-z][A-Za-z0-9]{0,5})(?![\w-]|\.\w)"),
+        "file": re.compile(
+            r"(?<![\w/.@:-])(?:[\w-]+/){0,8}[\w-]+(?:\.[\w-]+){0,3}\.([A-Za-z][A-Za-z0-9]{0,5})(?![\w-]|\.\w)"
+        ),
         "number": re.compile(r"\d{1,18}"),
         "table": re.compile(r"(?<![\w:/@.-])([A-Za-z][A-Za-z0-9_]{1,63}):\d"),
-        "range": re.compile(r"(?<![\w.-])(\d{1,12})\W{0,3}\s?(?:-|–|\.\.\.?|bis|to|through)\W{0,3}\s?(?:\w+:)?(\d{1,12})(?![\d.-])"),
-        "colour": re.compile(r"#[0-9a-fA-F]*[a-fA-F][0-9a-fA-F]*\b|colou?r|farb", re.IGNORECASE),
-    }  # fmt: skip
+        "range": re.compile(
+            r"(?<![\w.-])(\d{1,12})\W{0,3}\s?(?:-|–|\.\.\.?|bis|to|through)\W{0,3}\s?(?:\w{1,64}:)?(\d{1,12})(?![\d.-])"
+        ),
+        "colour": re.compile(r"#[0-9a-fA-F]{0,8}[a-fA-F][0-9a-fA-F]{0,8}\b|colou?r|farb", re.IGNORECASE),
+    }
 
 
 def references(text: str, *, files: bool) -> list[Reference]:
@@ -141,25 +68,25 @@ def references(text: str, *, files: bool) -> list[Reference]:
         text: what :func:`~nr_agent_core.domain.statements.sentences.stated` gave.
         files: whether file names are references.
     """
-    patterns = _patterns()
+    patterns, words = _patterns(), vocabulary()
     found = [Reference(*match.span(), "uuid", match[0], shown=match[0]) for match in patterns["uuid"].finditer(text)]
     if ":" in text:
         found += (
             Reference(*match.span(), "record", match[2], match[1], match[0])
             for match in patterns["record"].finditer(text)
-            if match[1].lower() not in _NO_TABLE
+            if match[1].lower() not in words.no_table
         )
     found += _labelled(text)
     found += (
         Reference(*match.span(), "formed", match[0], shown=match[0])
         for match in patterns["formed"].finditer(text)
-        if match[1] not in _NO_PREFIX
+        if match[1] not in words.no_prefix
     )
     if files:
         found += (
             Reference(*match.span(), "file", match[0], shown=match[0])
             for match in patterns["file"].finditer(text)
-            if match[1].lower() not in _NO_FILE and match[0].lower() not in _NO_NAME
+            if match[1].lower() not in words.no_file and match[0].lower() not in words.no_name
         )
     found.sort(key=lambda reference: (reference.start, -reference.end))
     kept: list[Reference] = []
@@ -170,7 +97,7 @@ def references(text: str, *, files: bool) -> list[Reference]:
 
 
 def _labelled(text: str) -> Iterator[Reference]:
-    """ "uid 12 und 57" names two; a number of an event log or a network is none of the host's."""
+    """Two in "uid 12 und 57"; a number of an event log or a network is none of the host's."""
     patterns, foreign = _patterns(), vocabulary().foreign
     for match in patterns["label"].finditer(text):
         before = re.split(r"[^\w]+", text[max(0, match.start() - 24) : match.start()].rstrip(" -").lower())[-1]
@@ -232,7 +159,10 @@ class Told:
 
     def tables(self) -> frozenset[str]:
         """Tables of references that tools returned."""
-        return frozenset(match[1].lower() for match in _patterns()["table"].finditer(self._results)) - _NO_TABLE
+        return (
+            frozenset(match[1].lower() for match in _patterns()["table"].finditer(self._results))
+            - vocabulary().no_table
+        )
 
     def same_form(self, reference: Reference) -> bool:
         """Whether a tool returned something of the same form: equal but for its digits."""

@@ -11,6 +11,8 @@ from typing import NamedTuple
 from nr_agent_core.domain.statements.vocabulary import Vocabulary
 
 _LONGEST = 20_000
+_LOOKED_AT = 50
+"""So many places that name a tool are looked at, and so much text behind each."""
 _QUOTED = r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'"
 
 
@@ -27,25 +29,44 @@ class SpelledCall(NamedTuple):
 
 @functools.cache
 def _patterns() -> "dict[str, re.Pattern[str]]":
+    number, simple = r"-?\d[\d.]*", "true|false|null|None"
     return {
-        "named": re.compile(r"\"(?:name|tool|tool_name|function|action|recipient_name|functionName)\"\s*:\s*\"(?:functions\.)?\Z"),
-        "arguments": re.compile(r"\"(?:arguments|args|parameters|params|input|tool_input|action_input|kwargs)\"\s*:\s*[\"{\[]"),
+        "named": re.compile(
+            r"\"(?:name|tool|tool_name|function|action|recipient_name|functionName)\"\s*:\s*\"(?:functions\.)?\Z"
+        ),
+        "arguments": re.compile(
+            r"\"(?:arguments|args|parameters|params|input|tool_input|action_input|kwargs)\"\s*:\s*[\"{\[]"
+        ),
+        # Signs of a call that may stand before a name in its line.
         "lead": re.compile(
-            r"(?:^|\n)[\s>*_`\-\d.]*(?:\[?(?:TOOL_CALLS?|tool_calls?|tool|function|action|call)\]?\s*[:=]?\s*|<\|?[^<>\n]{1,40}\|?>\s*"
-            r"|to=|print\(|await\s+|default_api\.|functions?\.|tools?\.|assistant\s+)*[*_`\"]*\Z",
+            r"(?:^|\n)[\s>*_`\-\d.]*"
+            r"(?:\[?(?:tool_calls?|tool|function|action|call)\]?\s*[:=]?\s*|<\|?[^<>\n]{1,40}\|?>\s*"
+            r"|[\w ]{0,20}to=|print\(|await\s+|default_api\.|functions?\.|tools?\.|assistant\s+)*[*_`\"]*\Z",
             re.IGNORECASE,
         ),
         "introduced": re.compile(r":[\s*_`]*\Z"),
-        "attribute": re.compile(r"<(?:[\w.-]+:)?(?:invoke|tool_call|tool|function|function_call|tool_use|call)(?:\s+name\s*=\s*[\"']?|=)\Z"),
-        "element": re.compile(r"<(?:[\w.-]+:)?\Z"),
-        "inside": re.compile(r"[\"']?\s*/?>\s*(?:<[\w.:-]+[^<>]*>|\{)"),
-        "json": re.compile(r"[*_`\"]*\s*:?\s*(?:<[^<>\n]{1,40}>\s*)?(?:(?:action\s*input|arguments|args|parameters|input)\s*:?\s*)?(?:```(?:json)?\s*)?(?=\{)", re.IGNORECASE),
-        "pair": re.compile(rf"\s*[A-Za-z_]\w*\s*(?:=|:(?!:))\s*({_QUOTED}|-?\d[\d.]*|true|false|null|None|\[[^\[\]]*\]|\{{[^{{}}]*\}})\s*(?:,|\Z)", re.IGNORECASE),
-        "lone": re.compile(rf"\s*({_QUOTED}|-?\d[\d.]*)\s*(?:,|\Z)"),
-        "value": re.compile(rf":\s*({_QUOTED}|-?\d[\d.]*|true|false|null)", re.IGNORECASE),
+        "attribute": re.compile(
+            r"<(?:[\w.-]{1,40}:)?(?:invoke|tool_call|tool|function|function_call|tool_use|call)(?:\s+name\s*=\s*[\"']?|=)\Z"
+        ),
+        "element": re.compile(r"<(?:[\w.-]{1,40}:)?(?:(?:tool_)?name>\s*)?\Z"),
+        "inside": re.compile(r"[\"']?\s*(?:/?>|</(?:tool_)?name>)\s*(?:<[\w.:-]{1,64}[^<>]{0,200}>|\{)"),
+        "json": re.compile(
+            r"[*_`\"]*\s*:?\s*(?:<[^<>\n]{1,40}>\s*)?"
+            r"(?:(?:action\s*input|arguments|args|parameters|input)\s*:?\s*)?(?:```(?:json)?\s*)?(?=\{)",
+            re.IGNORECASE,
+        ),
+        "pair": re.compile(
+            r"\s*[A-Za-z_]\w*\s*(?:=|:(?!:))\s*"
+            rf"({_QUOTED}|{number}|{simple}|\[[^\[\]]*\]|\{{[^{{}}]*\}})\s*(?:,|\Z)",
+            re.IGNORECASE,
+        ),
+        "lone": re.compile(rf"\s*({_QUOTED}|{number})\s*(?:,|\Z)"),
+        "value": re.compile(rf":\s*({_QUOTED}|{number}|{simple})", re.IGNORECASE),
         "tagged": re.compile(r">\s*([^<>\s][^<>]*?)\s*</"),
-        "placeholder": re.compile(r"\.\.\.|…|^<.*>$|^\{.*\}$|^\[.*\]$|^$|^(?:your|ihr|string|text|str|int|value|wert)\b", re.IGNORECASE),
-    }  # fmt: skip
+        "placeholder": re.compile(
+            r"\.\.\.|…|^<.*>$|^\{.*\}$|^\[.*\]$|^$|^(?:your|ihr|string|text|str|int|value|wert)\b", re.IGNORECASE
+        ),
+    }
 
 
 def spelled_calls(text: str, tools: Iterable[str], words: Vocabulary) -> Iterator[SpelledCall]:
@@ -53,8 +74,9 @@ def spelled_calls(text: str, tools: Iterable[str], words: Vocabulary) -> Iterato
     The calls of *tools* that *text* spells out, each standing for itself: not explained, recounted or proposed.
     """
     for tool in tools:
-        at = text.find(tool)
-        while at >= 0:
+        at, looked_at = text.find(tool), 0
+        while at >= 0 and looked_at < _LOOKED_AT:
+            looked_at += 1
             end = at + len(tool)
             if not _part_of_a_word(text, at, end):
                 call = _call(text, at, end, tool)
@@ -115,6 +137,8 @@ def _xml_call(text: str, at: int, end: int, tool: str) -> SpelledCall | None:
     if inside is None:
         return None
     start = text.rfind("<", 0, at)
+    if text.startswith(("<name", "<tool_name"), start):
+        start = max(text.rfind("<", 0, start), 0)
     element = re.match(r"<(?:[\w.-]+:)?([\w.-]+)", text[start:])
     name = re.escape(element[1]) if element else ""
     closing = re.compile(rf"</(?:[\w.-]+:)?{name}\s*>").search(text, end)

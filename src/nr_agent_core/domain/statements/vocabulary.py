@@ -16,11 +16,14 @@ class Vocabulary:
     Every language's words at once: no language is guessed.
 
     Args:
-        tables: the parsed data files.
+        tables: the parsed data files of the languages.
+        neutral: what belongs to none of them.
     """
 
-    def __init__(self, tables: Iterable[Mapping[str, Any]]) -> None:
+    def __init__(self, tables: Iterable[Mapping[str, Any]], neutral: Mapping[str, str]) -> None:
         self._tables = tuple(tables)
+        self.no_table, self.no_prefix = frozenset(neutral["no_table"].split()), frozenset(neutral["no_prefix"].split())
+        self.no_file, self.no_name = frozenset(neutral["no_file"].split()), frozenset(neutral["no_name"].split())
         self.joiners = self.words("general", "joiners")
         self.ranges = self.words("general", "ranges")
         self.foreign = self.words("general", "foreign_ids")
@@ -100,9 +103,8 @@ def vocabulary() -> Vocabulary:
     """The words of all shipped languages; read and compiled once per process."""
     from nr_agent_core.domain.package_data import read_toml
 
-    return Vocabulary(
-        read_toml(_PACKAGE, f"{code}.toml") for code in read_toml(_PACKAGE, "languages.toml")["languages"]
-    )
+    shared = read_toml(_PACKAGE, "languages.toml")
+    return Vocabulary((read_toml(_PACKAGE, f"{code}.toml") for code in shared["languages"]), shared["neutral"])
 
 
 @functools.cache
