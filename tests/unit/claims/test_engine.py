@@ -52,6 +52,7 @@ def test_the_engine_names_no_language(module):
 SETTINGS = {
     *("shape", "any_agent", "generic_plural", "participle_endings", "progressive", "present_endings", "adverb_endings"),
     *("hyphen_prefixes", "abbreviations", "respelled", "split_verbs", "words", "phrases"),
+    *("exact", "elision", "enclitics", "shared", "derived"),
 }
 
 
@@ -62,7 +63,7 @@ def test_data_files_name_known_classes_and_settings_only():
     for code in CODES:
         table = read_toml(PACKAGE, f"{code}.toml")
         assert set(table) <= SETTINGS
-        assert set(table["words"]) <= set(BY_NAME)
+        assert set(table["words"]) <= {*BY_NAME, "verbs"}
         assert set(table["phrases"]) <= {*BY_NAME, "neutral"}
 
 

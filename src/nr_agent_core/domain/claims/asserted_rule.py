@@ -9,7 +9,6 @@ decides: no language is guessed for the text.
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from nr_agent_core.domain.claims import word_class as wc
 from nr_agent_core.domain.claims.claim import Claim
 from nr_agent_core.domain.claims.context import Surroundings
 from nr_agent_core.domain.claims.judge import Judge
@@ -27,6 +26,9 @@ no claim so far gets one claim where judging ended: no amount of text hides a cl
 _COST: Final = 40
 """What judging a sentence costs whatever its length, in characters."""
 
+_CERTAIN: Final = 2
+"""How many function words of its own show that a language is spoken, whatever others stand beside them."""
+
 
 class AssertedRule:
     """
@@ -39,8 +41,11 @@ class AssertedRule:
     def __init__(self, tables: Mapping[str, Mapping[str, Any]]) -> None:
         self._lexicons = tuple(Lexicon(code, table) for code, table in tables.items())
         self._scanner = Scanner(self._lexicons)
-        self._function = {lexicon: self._own_words(lexicon) for lexicon in self._lexicons}
-        self._elsewhere = {lexicon: self._others_words(lexicon) for lexicon in self._lexicons}
+        self._owner = {word: lexicon for lexicon in self._lexicons for word in self._own_words(lexicon)}
+        self._noticed: dict[str, list[Lexicon]] = {}
+        for lexicon in self._lexicons:
+            for word in lexicon.noticed:
+                self._noticed.setdefault(word, []).append(lexicon)
         self._unspaced = tuple(lexicon for lexicon in self._lexicons if lexicon.unspaced)
         self._abbreviations = frozenset(
             word for table in tables.values() for word in table.get("abbreviations", "").split()
@@ -69,7 +74,7 @@ class AssertedRule:
             for start, end, lexicon, why in self._claims(reading.text, span, around):
                 if around.drafted(start):
                     continue
-                silent = False
+                silent, around.claimed = False, True
                 word = reading.text[start:end]
                 yield Claim(reading.origin(start), reading.origin(end), word, lexicon.code, why)
         if left < 0 and silent:
@@ -84,17 +89,6 @@ class AssertedRule:
         """
         others = [other.words for other in self._lexicons if other is not lexicon]
         return frozenset(word for word in lexicon.function if not any(word in words for words in others))
-
-    def _others_words(self, lexicon: Lexicon) -> frozenset[str]:
-        """
-        What *lexicon* is noticed by and is another word in another language: it claims beside its own function words.
-        """
-        others = [other.words for other in self._lexicons if other is not lexicon]
-        noticed = lexicon.noticed - lexicon.before - lexicon.labels
-        shared = set(lexicon.shared)
-        for words in others:
-            shared.update(word for word in noticed & words.keys() if not words[word] & wc.CLAIMING)
-        return frozenset(shared)
 
     def _claims(self, text: str, span: Span, around: Surroundings) -> Iterator[tuple[int, int, Lexicon, str]]:
         tokens = TOKEN.findall(text, span.start, span.end)
@@ -119,19 +113,45 @@ class AssertedRule:
             words.update(part for token in tokens if "-" in token and not is_name(token) for part in token.split("-"))
         if text.find(":", span.start, span.end) >= 0:
             words.update(token.partition(":")[2] for token in tokens if ":" in token)
-        hit = [lexicon for lexicon in self._lexicons if not lexicon.noticed.isdisjoint(words)]
+        noticed = self._noticed.keys() & words
         unspaced = [lexicon for lexicon in self._unspaced if lexicon.ending_in(text, span.start, span.end)]
-        if not hit:
+        if not noticed:
             return unspaced or (list(self._lexicons[:1]) if not SIGNS.isdisjoint(words) else [])
         if len(self._lexicons) == 1:
-            return hit
+            return list(self._lexicons)
         if text.find("'", span.start, span.end) >= 0:
             words.update(token[: token.index("'") + 1] for token in tokens if "'" in token)
-        known = {lexicon: len(own & words) for lexicon, own in self._function.items()}
+        return self._spoken(words, noticed) + unspaced
+
+    def _spoken(self, words: set[str], noticed: set[str]) -> list[Lexicon]:
+        """
+        Of the languages that *noticed* words belong to, those in which the sentence of *words* can be.
+
+        Function words that are no other language's decide; without them, or between languages that share the noticed
+        words, the one that knows most of the words.
+        """
+        hit = {lexicon for word in noticed for lexicon in self._noticed[word]}
+        known = dict.fromkeys(self._lexicons, 0)
+        for word in self._owner.keys() & words:
+            known[self._owner[word]] += 1
         most = max(known.values())
+        likely = [
+            lexicon
+            for lexicon in self._lexicons
+            if lexicon in hit
+            and (known[lexicon] == most or known[lexicon] >= _CERTAIN)
+            and (known[lexicon] or not lexicon.shared.issuperset(noticed & lexicon.noticed))
+        ]
+        if most and len(likely) < 2:
+            return likely
+        listed = {lexicon: sum(word in lexicon.words for word in words) for lexicon in self._lexicons}
+        if not most:
+            highest = max(listed.values())
+            return [lexicon for lexicon in likely if listed[lexicon] == highest]
         return [
             lexicon
-            for lexicon in hit
-            if (known[lexicon] == most or known[lexicon] >= 2)
-            and (known[lexicon] or not self._elsewhere[lexicon].issuperset(lexicon.noticed & words))
-        ] + unspaced
+            for lexicon in likely
+            if not any(
+                listed[other] > listed[lexicon] and noticed & lexicon.noticed <= other.noticed for other in likely
+            )
+        ]
