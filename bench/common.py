@@ -18,6 +18,7 @@ of this process and nothing uses a network, so what is measured is the system it
 
 import argparse
 import asyncio
+import functools
 import gc
 import importlib.metadata
 import json
@@ -145,13 +146,16 @@ class SqliteProbe:
         """From now on every connection is watched."""
         real, probe = sqlite3.connect, self
 
-        class Watched(sqlite3.Connection):
-            def close(self) -> None:
-                probe.note(self)
-                super().close()
+        @functools.cache
+        def watched(kind: type[sqlite3.Connection]) -> type[sqlite3.Connection]:
+            def close(connection: sqlite3.Connection) -> None:
+                probe.note(connection)
+                kind.close(connection)
+
+            return type("Watched", (kind,), {"close": close})
 
         def connect(*arguments: Any, **options: Any) -> sqlite3.Connection:
-            options.setdefault("factory", Watched)
+            options["factory"] = watched(options.get("factory", sqlite3.Connection))
             connection = real(*arguments, **options)
             probe.connections += 1
             probe.last = connection

@@ -2,6 +2,7 @@
 The SQLite store and its file: what it sets, what it refuses, what it guards and what it leaves behind.
 """
 
+import gc
 import os
 import sqlite3
 import subprocess
@@ -381,6 +382,24 @@ def test_closing_concerns_the_calling_thread_alone(store: SqliteStore) -> None:
 
     assert store._connections.of_this_thread()._db is None
     assert store.conversation_row("c1") is not None
+
+
+@pytest.mark.skipif(sys.version_info < (3, 13), reason="older interpreters say nothing of open connections")
+def test_a_store_in_a_cycle_is_closed_before_its_connection_is_collected(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A traceback, for instance, holds a store and its connection in a cycle; the collector finds nothing open."""
+    reports: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", reports.append)
+    store = SqliteStore(path)
+    with store._connections.of_this_thread() as db:
+        cycle = [db, store]
+    cycle.append(cycle)  # type: ignore[arg-type]
+
+    del db, store, cycle
+    gc.collect()
+
+    assert [str(report.exc_value) for report in reports] == []
 
 
 def test_memory_is_one_database_for_all_threads() -> None:

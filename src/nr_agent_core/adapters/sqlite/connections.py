@@ -24,6 +24,19 @@ MEMORY = ":memory:"
 _writers: dict[tuple[int, str], threading.Lock] = {}
 
 
+class Owned(sqlite3.Connection):
+    """
+    A database connection that :class:`Connection` closes, whatever the collector meets first of the two.
+    """
+
+    __slots__ = ()
+
+    def __del__(self) -> None:
+        # Its owner ends in the same collection and closes it, or leaves it alone after a fork.
+        # Newer interpreters would warn here of a connection that nobody closes.
+        pass
+
+
 class Connection:
     """
     What one thread uses: a database connection that is opened when it is entered, and its lock.
@@ -213,7 +226,12 @@ class Connections:
             self._warned = True
         hold_inherited_locks(self.file)
         db = sqlite3.connect(
-            self.file, timeout=self.patience, isolation_level=None, check_same_thread=False, cached_statements=256
+            self.file,
+            timeout=self.patience,
+            isolation_level=None,
+            check_same_thread=False,
+            cached_statements=256,
+            factory=Owned,
         )
         try:
             version = require_ours(db, self.name)
