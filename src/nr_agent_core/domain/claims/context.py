@@ -14,7 +14,7 @@ from nr_agent_core.domain.claims.frames import Context, Outside
 from nr_agent_core.domain.claims.lexicon import Lexicon
 from nr_agent_core.domain.claims.segments import Line, Segments, Span
 from nr_agent_core.domain.claims.tokens import TOKEN
-from nr_agent_core.domain.claims.tone import describes
+from nr_agent_core.domain.claims.tone import describes, opens
 from nr_agent_core.domain.claims.uses import BEING
 
 _LEVELS = 7
@@ -31,12 +31,16 @@ _BESIDE = 6
 class Surroundings:
     """
     The surroundings of the sentences of one text.
+
+    Attributes:
+        claimed: whether an earlier sentence claims.
     """
 
-    __slots__ = ("_asks", "_drafts", "_heads", "_leads", "_lexicons", "_segments")
+    __slots__ = ("_asks", "_drafts", "_heads", "_leads", "_lexicons", "_segments", "claimed")
 
     def __init__(self, segments: Segments, lexicons: tuple[Lexicon, ...]) -> None:
         self._segments, self._lexicons = segments, lexicons
+        self.claimed = False
         self._asks: bool | None = None
         self._drafts: list[tuple[int, int]] | None = None
         self._heads: dict[int, list[Span]] = {}
@@ -53,7 +57,7 @@ class Surroundings:
             lambda: self._lone(line),
             self._heading(line),
             lambda bare: self._block(span, lexicon, bare=bare),
-            lambda: self._describing(span, lexicon),
+            lambda form: self._describing(lexicon, form=form),
         )
 
     def drafted(self, position: int) -> bool:
@@ -85,15 +89,17 @@ class Surroundings:
             if end - match.end() >= _LABELLED:
                 yield match.end(), end
 
-    def _describing(self, span: Span, lexicon: Lexicon) -> bool:
+    def _describing(self, lexicon: Lexicon, *, form: bool) -> bool:
         """
-        Whether the sentences beside *span* in its paragraph describe.
+        Whether the sentences beside the one at hand in its paragraph describe; with a *form*, what follows them does.
         """
-        beside = self._segments.beside(_BESIDE)
         text = self._segments.text
-        return describes(
-            lexicon.classify(lexicon.cut(text, other.start, min(other.end, other.start + _TAIL))) for other in beside
+        before, behind = (
+            [lexicon.classify(lexicon.cut(text, at.start, min(at.end, at.start + _TAIL))) for at in spans]
+            for spans in self._segments.beside(_BESIDE)
         )
+        later = form and not self.claimed and len(before) + len(behind) > 1 and not opens(before)
+        return describes(before + behind, later=later)
 
     def _lone(self, line: Line) -> bool:
         """

@@ -17,6 +17,7 @@ _PLANNED: Final = wc.MODAL | wc.CONDITION | wc.QUESTION | wc.DOUBT
 _NAMED: Final = wc.PLAN | wc.INSTRUCTION | wc.PLEASE | wc.REPORT | wc.DATED
 _STATING: Final = wc.STANDING | wc.STATUS | wc.GENERIC
 _REACH: Final = 5
+_ORDINAL: Final = ("st", "nd", "rd", "th")
 
 
 class Outside(NamedTuple):
@@ -54,8 +55,8 @@ class Context(NamedTuple):
     outside: Callable[[bool], Outside]
     """Asked with whether the use at hand is a bare one: more stands against those."""
 
-    describing: Callable[[], bool]
-    """Asks whether the sentences beside it describe records instead of telling of a change."""
+    describing: Callable[[bool], bool]
+    """Asked with whether a form is used: whether the sentences beside it describe instead of telling of a change."""
 
 
 def outside_block(outside: Outside) -> int:
@@ -94,6 +95,8 @@ def clause_block(
     if clause.opener & wc.ON_DATE and any(bits & wc.DATE for bits in flags[clause.start : clause.start + 3]):
         return FIRST_PERSON
     if (clause.opener & wc.SINCE and clause.rest & wc.AUXILIARY) or flags[clause.end - 1] & wc.SINCE:
+        return PASSIVE
+    if use.past and not union & wc.DATE and union & wc.ON_DATE and _timed(tokens, flags, clause):
         return PASSIVE
     if sentence & (wc.REPORT | wc.DATED) or (union & wc.DATE and not union & wc.NOW and _dated(flags, clause, use)):
         return PASSIVE
@@ -187,12 +190,33 @@ def _dated(flags: list[int], clause: Clause, use: Use) -> bool:
     if clause.dated is None:
         near = 0
         for at in range(clause.start, clause.end):
-            if flags[at] & wc.DATE:
+            if flags[at] & wc.DATE and not flags[at - 1] & wc.BOUND and not flags[at - 2] & wc.BOUND:
                 for bits in flags[max(clause.start, at - 3) : at]:
                     near |= bits
         clause.dated = bool(near & wc.SINCE), bool(near & wc.ON_DATE)
     since, on_date = clause.dated
     return since or (on_date and (use.past or use.strength == BEING))
+
+
+def _owned(lexicon: Lexicon, flags: list[int], clause: Clause, at: int) -> bool:
+    """
+    Whether the word of BY at *at* stands before the verb, where the verb frames the clause: "the leave of Ms B is".
+    """
+    if lexicon.adjacent or not clause.rest & wc.AUXILIARY:
+        return False
+    return not any(bits & (wc.AUXILIARY | wc.PARTICIPLE) for bits in flags[clause.start : at])
+
+
+def _timed(tokens: list[str], flags: list[int], clause: Clause) -> bool:
+    """
+    Whether a time of day or a day of the month says when it was: "at 7:03", "on the 2nd".
+    """
+    for at in range(clause.start, clause.end - 1):
+        if flags[at] & wc.ON_DATE:
+            then = tokens[at + 2] if flags[at + 1] & wc.DETERMINER and at + 2 < clause.end else tokens[at + 1]
+            if then[0].isdigit() and (":" in then or then.endswith(_ORDINAL)):
+                return True
+    return False
 
 
 def by_other(lexicon: Lexicon, tokens: list[str], flags: list[int], clause: Clause) -> bool:
@@ -206,7 +230,7 @@ def by_other(lexicon: Lexicon, tokens: list[str], flags: list[int], clause: Clau
 
 def _actor_named(lexicon: Lexicon, tokens: list[str], flags: list[int], clause: Clause) -> bool:
     for at in range(clause.start, clause.end):
-        if flags[at] & wc.BY:
+        if flags[at] & wc.BY and not (at > clause.start and _owned(lexicon, flags, clause, at)):
             near = flags[at + 1 : min(clause.end, at + 1 + _REACH)]
             if not near:
                 return True

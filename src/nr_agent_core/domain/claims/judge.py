@@ -199,6 +199,8 @@ class Judge:
             return False
         if use.strength == BEING and (frames.being_block(self._lexicon, self._tokens, self._flags, clause, index, use)):
             return False
+        if use.strength in (BEING, PASSIVE) and not clause.union & wc.NOW and self._unfinished(number):
+            return False
         if use.strength == BEING and (self._listed_by_other(number) or (not use.past and self._habitual(number))):
             return False
         if use.past and use.strength == PASSIVE and frames.numbered(self._flags, clause):
@@ -213,10 +215,23 @@ class Judge:
         """
         following = self._clauses[number + 1 : number + 2]
         return any(
-            clause.opener & wc.PARTICIPLE
+            clause.opener & (wc.PARTICIPLE | wc.BY)
             and clause.union & wc.BY
             and not clause.hard
             and frames.by_other(self._lexicon, self._tokens, self._flags, clause)
+            for clause in following
+        )
+
+    def _unfinished(self, number: int) -> bool:
+        """
+        Whether the sentence goes on with what is not so: "is written but not sent".
+        """
+        following = self._clauses[number + 1 : number + 2]
+        return any(
+            (clause.contrasted or clause.opener & wc.CONTRAST)
+            and clause.union & wc.NEG
+            and not clause.union & (_MINE | wc.MODAL)
+            and not clause.hard
             for clause in following
         )
 
@@ -226,13 +241,14 @@ class Judge:
         """
         if use.strength == BARE or use.strength > PASSIVE or clause.union & (wc.NOW | wc.BY_SELF):
             return False
-        if use.why == "single word":
+        if use.why == "single word" or (clause.union & wc.CONSEQUENCE and not use.past):
             return False
         weak = use.strength == BEING or (use.past and not self._lexicon.adjacent) or clause.union & wc.STANDING
-        return bool(weak and self.context.describing())
+        form = use.why in ("is done", "was done")
+        return bool(weak and self.context.describing(form))
 
     def _free(self, clause: Clause, use: Use) -> bool:
-        if use.strength <= self._part.block:
+        if use.strength <= self._part.block and not (clause.union & wc.NOW and self._part.block == BEING):
             return False
         if use.strength <= frames.clause_block(
             self._lexicon, self._tokens, self._flags, clause, self._sentence, use, self._before

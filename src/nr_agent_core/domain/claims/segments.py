@@ -83,12 +83,12 @@ class Segments:
         """
         return self._spans[self._next - back] if self._next >= back else None
 
-    def beside(self, reach: int) -> list[Span]:
+    def beside(self, reach: int) -> tuple[list[Span], list[Span]]:
         """
-        Up to *reach* sentences on each side of the last one asked for, in its line, without itself.
+        Up to *reach* sentences before and behind the last one asked for, in its line.
         """
         at = self._next
-        return self._spans[max(at - reach, 0) : at] + self._spans[at + 1 : at + 1 + reach]
+        return self._spans[max(at - reach, 0) : at], self._spans[at + 1 : at + 1 + reach]
 
     def line_above(self, line: Line) -> Line | None:
         """

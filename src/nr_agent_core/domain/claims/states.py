@@ -208,7 +208,14 @@ def _standing(lexicon: Lexicon, tokens: list[str], flags: list[int], clause: Cla
     if clause.rest & (wc.SELF | wc.SELF_HAVE) or union & (wc.FIND | wc.PROGRESS) or _counts(clause):
         return None
     verb = wc.BE if lexicon.adjacent else wc.BE | wc.STATE_VERB
-    if union & wc.GONE and clause.rest & verb and _beside(flags, clause, start) & (verb | wc.ADVERB | wc.NOW):
+    if (
+        union & wc.GONE
+        and clause.rest & verb
+        and (
+            _beside(flags, clause, start) & (verb | wc.ADVERB | wc.NOW)
+            or (start == clause.end - 1 and not lexicon.adjacent)
+        )
+    ):
         reported = any(bits & _REPORTING for bits in flags[clause.start : max(start - 1, clause.start)])
         return None if reported else (start, Use(BEING, "state"))
     length = clause.end - clause.start
@@ -232,8 +239,16 @@ def _present(lexicon: Lexicon, tokens: list[str], flags: list[int], clause: Clau
     """
     mask = wc.NOW | wc.NO_LONGER
     for at in range(clause.start + 1, clause.end):
-        near = flags[max(clause.start, at - 1)] | (flags[at + 1] if at + 1 < clause.end else 0)
-        if near & mask and not flags[at] & ~(wc.FINITE | wc.PHRASE) and tokens[at].endswith(lexicon.present_endings):
+        near = (
+            mask
+            if clause.union & wc.EFFECTIVE
+            else flags[max(clause.start, at - 1)] | (flags[at + 1] if at + 1 < clause.end else 0)
+        )
+        if (
+            near & mask
+            and not flags[at] & ~(wc.FINITE | wc.PHRASE | wc.EITHER)
+            and tokens[at].endswith(lexicon.present_endings)
+        ):
             return True
     return False
 
@@ -267,7 +282,9 @@ def _lasting(lexicon: Lexicon, tokens: list[str], flags: list[int], clause: Clau
         return False
     endings, leads = lexicon.progressive, wc.BE | wc.NOW | wc.ADVERB
     return not any(
-        flags[at - 1] & leads and tokens[at].endswith(endings) for at in range(clause.start + 1, clause.end) if endings
+        flags[at - 1] & leads and not flags[at - 1] & wc.AS and tokens[at].endswith(endings)
+        for at in range(clause.start + 1, clause.end)
+        if endings
     )
 
 

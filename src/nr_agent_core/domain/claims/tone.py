@@ -10,18 +10,21 @@ from typing import Final
 
 from nr_agent_core.domain.claims import word_class as wc
 
-_TELLING: Final = wc.NOW | wc.BEFORE | wc.MARK | wc.ANSWERS
+_TELLING: Final = wc.NOW | wc.MARK | wc.ANSWERS
 _PAST: Final = wc.WAS | wc.PASSIVE | wc.HAVE | wc.BEEN
 _COUNTED: Final = wc.BE | wc.WAS | wc.HAVE | wc.PREPOSITION | wc.STATE_VERB | wc.PASSIVE | wc.TRAIT
 _SHORT: Final = 4
+_GREETING: Final = 6
 _ENOUGH: Final = 2
 """What makes a description: a denial alone stands beside a claim as well."""
 _DESCRIBING: Final = wc.DATED | wc.TRAIT | wc.REPORT
 
 
-def describes(sentences: Iterable[list[int]]) -> bool:
+def describes(sentences: Iterable[list[int]], *, later: bool) -> bool:
     """
     Whether *sentences*, as classes of their words, describe and none of them tells of a change.
+
+    Of a sentence that is not the first with a verb, that is so if only nothing speaks against it: *later*.
     """
     weight = 0
     for flags in sentences:
@@ -30,8 +33,24 @@ def describes(sentences: Iterable[list[int]]) -> bool:
             union |= bits
         if _tells(flags, union):
             return False
+        later = later and not (union & wc.NEG and union & (wc.SELF | wc.SELF_HAVE))
         weight += _weight(flags, union)
-    return weight >= _ENOUGH
+    return later or weight >= _ENOUGH
+
+
+def opens(sentences: Iterable[list[int]]) -> bool:
+    """
+    Whether *sentences* before one say nothing yet: "Good morning!", "Sure."
+    """
+    return all(len(flags) <= _SHORT or _greets(flags) for flags in sentences)
+
+
+def _greets(flags: list[int]) -> bool:
+    """
+    Whether a sentence without a verb is only an opening: "Thanks for the quick reply, Anna."
+    """
+    opening = len(flags) <= _GREETING or (flags[0] & wc.FILLER and not flags[0] & wc.PERSON)
+    return bool(opening) and not any(bits & wc.VERB for bits in flags)
 
 
 def _tells(flags: list[int], union: int) -> bool:
@@ -40,19 +59,36 @@ def _tells(flags: list[int], union: int) -> bool:
     """
     if union & wc.NEG and not union & wc.NOW:
         return False
-    if union & _TELLING or (union & wc.ALONE and len(flags) < _SHORT):
+    if union & _TELLING or (union & wc.BEFORE and any(bits & wc.BEFORE and not bits & wc.WAS for bits in flags)):
+        return True
+    if union & wc.ALONE and len(flags) < _SHORT:
         return True
     mine = union & (wc.SELF | wc.SELF_HAVE) and union & (wc.PARTICIPLE | wc.PAST)
     return bool(mine and not union & (wc.MODAL | wc.CONDITION | wc.DATED))
+
+
+def _dated(union: int) -> bool:
+    """
+    Whether the sentence says since when something is so, or on which day somebody else did it.
+    """
+    past = union & (wc.HAVE | wc.WAS | wc.PASSIVE) and not union & (wc.SELF | wc.SELF_HAVE | wc.MODAL | wc.NOW)
+    return bool(union & wc.DATE and (union & wc.SINCE or (past and union & wc.ON_DATE)))
 
 
 def _weight(flags: list[int], union: int) -> int:
     """
     How much the sentence speaks for a description: it counts, dates or names a trait, or, for less, it denies an event.
     """
-    if (union & _DESCRIBING and not union & wc.CONDITION) or (union & wc.DATE and union & wc.SINCE):
+    if (union & _DESCRIBING and not union & wc.CONDITION) or _dated(union):
         return _ENOUGH
-    if union & wc.NEG and union & _PAST and union & wc.PARTICIPLE and not union & (wc.SELF | wc.MODAL | wc.CONDITION):
+    if (
+        union & wc.NEG
+        and union & (_PAST | wc.BE)
+        and union & wc.PARTICIPLE
+        and not union & (wc.SELF | wc.MODAL | wc.CONDITION)
+    ):
+        return 1
+    if len(flags) > 1 and flags[0] & wc.PARTICIPLE and flags[1] & (wc.BE | wc.PASSIVE):
         return 1
     at = 0
     while at < len(flags) and flags[at] & wc.QUANTITY and not flags[at] & wc.QUOTED:

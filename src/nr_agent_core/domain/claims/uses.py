@@ -18,7 +18,16 @@ BARE: Final = 1
 
 _BETWEEN: Final = wc.ADVERB | wc.NOW | wc.STANDING | wc.NEG | wc.GENERIC | wc.THEN | wc.DOUBT
 _NAME_END: Final = (
-    wc.CUT | wc.CONJUNCTION | wc.PREPOSITION | wc.ADVERB | wc.NOW | wc.VERB | wc.BY | wc.DETERMINER | wc.PRONOUN
+    wc.BOUND
+    | wc.CUT
+    | wc.CONJUNCTION
+    | wc.PREPOSITION
+    | wc.ADVERB
+    | wc.NOW
+    | wc.VERB
+    | wc.BY
+    | wc.DETERMINER
+    | wc.PRONOUN
 )
 _SHORT: Final = 6
 _OBJECT: Final = wc.DETERMINER | wc.PRONOUN | wc.SELF | wc.OTHER
