@@ -242,6 +242,7 @@ def _actor_named(lexicon: Lexicon, tokens: list[str], flags: list[int], clause: 
                 or any(bits & wc.BY_NO_ONE for bits in near[:2])
             ):
                 continue
-            if lexicon.any_agent or any(bits & wc.OTHER for bits in near):
+            named = lexicon.named_agent and not near[0] and tokens[at + 1].isalpha()
+            if named or lexicon.any_agent or any(bits & wc.OTHER for bits in near):
                 return True
     return False

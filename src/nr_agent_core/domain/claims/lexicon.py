@@ -10,6 +10,7 @@ A data file holds these settings, all but the first optional, and five tables:
     enclitics           endings with a hyphen that are words of their own
     shared              forms that are words of other languages which no list holds
     any_agent           whatever follows a word of BY is an actor, not only a word of OTHER
+    named_agent         an unlisted word directly behind a word of BY is the name of an actor
     generic_plural      ending of a bare plural: as the subject of "are done" it speaks of all such things
     participle_endings  endings by which an unlisted participle is known
     progressive         endings of a form that says what is going on
@@ -152,6 +153,7 @@ class Lexicon:
         self.adjacent: bool = table["shape"] != "frame"
         self.unspaced: bool = table["shape"] == "unspaced"
         self.any_agent: bool = table.get("any_agent", False)
+        self.named_agent: bool = table.get("named_agent", False)
         self.generic_plural: str = table.get("generic_plural", "")
         self.participle_endings = _split(table, "participle_endings")
         self.progressive = _split(table, "progressive")
