@@ -42,10 +42,11 @@ class AssertedRule:
         self._lexicons = tuple(Lexicon(code, table) for code, table in tables.items())
         self._scanner = Scanner(self._lexicons)
         self._owner = {word: lexicon for lexicon in self._lexicons for word in self._own_words(lexicon)}
-        self._noticed: dict[str, list[Lexicon]] = {}
+        self._noticed: dict[str, tuple[Lexicon, ...]] = {}
         for lexicon in self._lexicons:
-            for word in lexicon.noticed:
-                self._noticed.setdefault(word, []).append(lexicon)
+            mine = dict.fromkeys(lexicon.noticed, (lexicon,))
+            shared = {word: (*self._noticed[word], lexicon) for word in self._noticed.keys() & mine.keys()}
+            self._noticed |= mine | shared
         self._unspaced = tuple(lexicon for lexicon in self._lexicons if lexicon.unspaced)
         self._abbreviations = frozenset(
             word for table in tables.values() for word in table.get("abbreviations", "").split()

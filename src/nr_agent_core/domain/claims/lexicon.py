@@ -90,7 +90,6 @@ _PLAIN: Final = re.compile(
 )
 
 _NOTICED: Final = (
-    wc.CLAIMING,
     wc.SWITCHED,
     wc.BE | wc.AGAIN,
     wc.BOUND,
@@ -175,13 +174,13 @@ class Lexicon:
             self._vary(table.get("respelled", {}))
         for word in _split(table, "rarer"):
             self._add(word, wc.PARTICIPLE)
+        self.triggers = frozenset([word for word, bits in self.words.items() if bits & wc.CLAIMING])
         by_use: dict[int, list[str]] = {use: [] for use in _NOTICED}
-        for word, bits in self.words.items():
-            if bits & _ANY_NOTICED:
-                for use in _NOTICED:
-                    if bits & use:
-                        by_use[use].append(word)
-        self.triggers, self.values, self.verbs, self.bound, self.before, labels, self.function, self.asking = (
+        for word, bits in [item for item in self.words.items() if item[1] & _ANY_NOTICED]:
+            for use in _NOTICED:
+                if bits & use:
+                    by_use[use].append(word)
+        self.values, self.verbs, self.bound, self.before, labels, self.function, self.asking = (
             frozenset(words) for words in by_use.values()
         )
         self.labels = labels - self.triggers
@@ -311,11 +310,12 @@ class Lexicon:
         """
         rules = {name: _Endings(endings) for name, endings in derived.items()}
         forms: dict[str, list[tuple[str, int]]] = {}
+        entered = self.words
         for name, endings in rules.items():
             for word in listed.get(name, "").split():
                 forms[word] = made = endings.forms(word)
                 for form, bits in made:
-                    self._add(form, bits)
+                    entered[form] = entered.get(form, 0) | bits
         for name, words in listed.items():
             given = wc.BASE if name == _VERBS else _bits(name)
             of_forms = name not in rules and bool(forms) and not given & (wc.FUNCTION | wc.BASE)

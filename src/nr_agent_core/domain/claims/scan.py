@@ -57,8 +57,9 @@ class Scanner:
         self._behind = re.compile(f" (?:{bound})(?!\\w)|[.,;:!?)\n]|\\Z")
 
     def _enter(self, words: Iterable[str], role: int) -> None:
-        for word in words:
-            self._roles[word] = self._roles.get(word, 0) | role
+        entered = dict.fromkeys(words, role)
+        known = {word: self._roles[word] | role for word in self._roles.keys() & entered.keys()}
+        self._roles |= entered | known
 
     def places(self, reading: Reading) -> list[int]:
         """
