@@ -24,7 +24,7 @@ _BACK = 5
 _SAID = wc.PARTICIPLE | wc.NOW | wc.ALONE
 _LABELLED = 24
 """What is shorter behind a colon is the value of a label."""
-_BESIDE = 6
+_BESIDE = 4
 """How many sentences before and behind are asked what kind of paragraph it is."""
 
 
