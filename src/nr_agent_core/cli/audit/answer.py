@@ -3,6 +3,7 @@ A completed answer of a transcript and the calls of its turn.
 """
 
 import enum
+from collections.abc import Sequence
 
 import attrs
 
@@ -30,6 +31,20 @@ class Call:
 
 
 @attrs.frozen
+class Given:
+    """
+    What the model was given before an answer, as far as the transcript is complete (V7).
+
+    ``texts`` grows with the conversation; the first ``until`` of them are meant. ``results`` are those
+    that tools returned.
+    """
+
+    texts: Sequence[str]
+    until: int
+    results: Sequence[str]
+
+
+@attrs.frozen
 class Answer:
     """
     A completed answer: what a reader got at the end of a turn.
@@ -46,6 +61,8 @@ class Answer:
         stated: what the input itself says about writes, or None when the calls have to tell.
 
         gap: a part of the turn could not be read, so its calls may be incomplete.
+
+        given: what the model was given; None when the transcript does not tell all of it.
     """
 
     id: str
@@ -55,3 +72,4 @@ class Answer:
     calls: tuple[Call, ...] = ()
     stated: Wrote | None = None
     gap: bool = False
+    given: Given | None = None

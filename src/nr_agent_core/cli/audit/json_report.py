@@ -38,6 +38,7 @@ def _entry(judged: Judged) -> dict[str, object]:
         ],
         "wrote": AS_JSON[judged.wrote],
         "notice": judged.notice.value if judged.notice else None,
+        "notices": [code.value for code in judged.notices],
     }
 
 

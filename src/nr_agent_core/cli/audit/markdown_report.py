@@ -25,8 +25,8 @@ def write_markdown(report: Report, out: TextIO) -> None:
 
 def _flagged(judged: Judged) -> Iterator[str]:
     yield f"\n## {_code(judged.id)}\n\n"
-    if judged.notice:
-        yield f"{judged.notice.value}: {NOTICE_WORDS[judged.notice]} ({_code(f'{judged.file}:{judged.line}')})\n\n"
+    told = "; ".join(f"{code.value}: {NOTICE_WORDS[code]}" for code in judged.notices)
+    yield f"{told} ({_code(f'{judged.file}:{judged.line}')})\n\n"
     found = passages(judged.text, judged.claims)
     shown = "\n".join(map(_marked, found[:AT_MOST]))
     fence = "`" * max(3, _longest_run(shown) + 1)

@@ -44,11 +44,12 @@ class Role(enum.Enum):
 @attrs.frozen
 class CallMade:
     """
-    A call that a message makes; either field may be missing.
+    A call that a message makes; any field may be missing.
     """
 
     id: str | None
     name: str | None
+    arguments: str = ""
 
 
 @attrs.frozen
@@ -60,6 +61,7 @@ class CallResult:
     id: str | None
     name: str | None
     outcome: CallOutcome
+    text: str | None = None
 
 
 @attrs.frozen
@@ -131,7 +133,7 @@ def _parts(content: object) -> tuple[list[str], list[CallMade], list[CallResult]
         if not isinstance(kind, str):
             raise MalformedError(f"the type of a part is {kind_of(kind)}; a text is expected")
         if kind.endswith("tool_use"):
-            calls.append(CallMade(_text(part.get("id")), _text(part.get("name"))))
+            calls.append(CallMade(_text(part.get("id")), _text(part.get("name")), _plain(part.get("input"))))
         elif kind.endswith("tool_result"):
             results.append(_result(part, part.get("tool_use_id")))
         elif kind in {"text", "input_text", "output_text"}:
@@ -160,12 +162,12 @@ def _calls(value: Mapping[str, Any]) -> list[CallMade]:
     for call in listed or ():
         if not isinstance(call, dict):
             raise MalformedError(f"one of its tool_calls is {kind_of(call)}; an object is expected")
-        calls.append(CallMade(_text(call.get("id")), _called(call)))
+        calls.append(CallMade(_text(call.get("id")), _called(call), _arguments(call)))
     older = value.get("function_call")
     if older is not None:
         if not isinstance(older, dict):
             raise MalformedError(f"its function_call is {kind_of(older)}; an object is expected")
-        calls.append(CallMade(None, _text(older.get("name"))))
+        calls.append(CallMade(None, _text(older.get("name")), _plain(older.get("arguments"))))
     return calls
 
 
@@ -176,6 +178,18 @@ def _called(call: Mapping[str, Any]) -> str | None:
     return None
 
 
+def _arguments(call: Mapping[str, Any]) -> str:
+    declarations = (call.get("function"), call.get("custom"), call)
+    return "\n".join(_plain(each.get("arguments")) for each in declarations if isinstance(each, dict))
+
+
+def _plain(value: object) -> str:
+    """A value as text; what is no text is told as JSON."""
+    if value is None or isinstance(value, str):
+        return well_formed(value or "")
+    return well_formed(json.dumps(value, ensure_ascii=False, default=str))
+
+
 def _text(value: object) -> str | None:
     return well_formed(value) if isinstance(value, str) and value else None
 
@@ -184,7 +198,9 @@ def _text(value: object) -> str | None:
 
 
 def _result(value: Mapping[str, Any], call_id: object) -> CallResult:
-    return CallResult(_text(call_id), _text(value.get("name")), _outcome(value))
+    content = value.get("content")
+    told = None if content is None else "\n".join(_result_texts(content)) or _plain(content)
+    return CallResult(_text(call_id), _text(value.get("name")), _outcome(value), told and well_formed(told))
 
 
 def _outcome(value: Mapping[str, Any]) -> CallOutcome:

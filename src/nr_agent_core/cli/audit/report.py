@@ -11,6 +11,7 @@ import attrs
 from nr_agent_core.cli.audit.answer import Answer
 from nr_agent_core.cli.audit.evidence import TurnEvidence, WriteTools, evidence
 from nr_agent_core.cli.audit.malformed import Malformed
+from nr_agent_core.cli.audit.statements import Stated
 from nr_agent_core.domain.claims import Claim, ClaimDetector, ClaimPolicy
 from nr_agent_core.domain.notices import NoticeCode
 from nr_agent_core.domain.write_evidence import Wrote
@@ -21,7 +22,7 @@ AS_JSON: Final = {Wrote.YES: True, Wrote.NO: False, Wrote.CANNOT_TELL: None}
 @attrs.frozen
 class Judged:
     """
-    An answer with its claims and its evidence. ``text`` is kept for flagged answers only.
+    An answer with its claims, its evidence and its notices. ``text`` is kept for flagged answers only.
     """
 
     id: str
@@ -29,8 +30,13 @@ class Judged:
     line: int
     claims: tuple[Claim, ...]
     wrote: Wrote
-    notice: NoticeCode | None
+    notices: tuple[NoticeCode, ...]
     text: str
+
+    @property
+    def notice(self) -> NoticeCode | None:
+        """The first of its notices."""
+        return self.notices[0] if self.notices else None
 
 
 @attrs.frozen
@@ -79,11 +85,12 @@ class Report:
         self.undeclared = 0
         self.calls = 0
         self._claims = claims or ClaimDetector(policy=policy).claims
+        self._stated = Stated(tools, self._claims)
 
     @property
     def flagged(self) -> list[Judged]:
         """The answers that got a notice."""
-        return [judged for judged in self.answers if judged.notice is not None]
+        return [judged for judged in self.answers if judged.notices]
 
     @property
     def lacks_calls(self) -> bool:
@@ -110,28 +117,38 @@ class Report:
             self.malformed.append(found)
             return
         proof = evidence(found, self.tools)
-        claims = self._claims_of(found)
+        text, more = found.text, list[NoticeCode]()
+        try:
+            text = self._stated.without_calls(found)
+            more = self._stated.notices(text, found, proof)
+        except Exception as error:  # noqa: BLE001 - it costs these notices, never the answer (V2)
+            self._left_out(found, "statements", error)
+        claims = self._claims_of(found, text)
         notice = notice_for(claims, proof)
+        notices = tuple(sorted((*([notice] if notice else ()), *more), key=list(NoticeCode).index))
         self.files[found.file] = self.files.get(found.file, 0) + 1
         self.calls += len(found.calls)
         self.undeclared += proof.undeclared
-        text = found.text if notice else ""
-        self.answers.append(Judged(found.id, found.file, found.line, claims, proof.wrote, notice, text))
+        kept = found.text if notices else ""
+        self.answers.append(Judged(found.id, found.file, found.line, claims, proof.wrote, notices, kept))
 
-    def _claims_of(self, answer: Answer) -> tuple[Claim, ...]:
+    def _claims_of(self, answer: Answer, text: str) -> tuple[Claim, ...]:
         try:
-            return tuple(self._claims(answer.text))
+            return tuple(self._claims(text))
         except Exception as error:  # noqa: BLE001 - a rule that fails costs the notice, never the answer (V2)
-            why = f"the claims of answer {answer.id} could not be looked for ({type(error).__name__})"
-            self.malformed.append(Malformed(answer.file, answer.line, why))
+            self._left_out(answer, "claims", error)
             return ()
+
+    def _left_out(self, answer: Answer, what: str, error: Exception) -> None:
+        why = f"the {what} of answer {answer.id} could not be looked for ({type(error).__name__})"
+        self.malformed.append(Malformed(answer.file, answer.line, why))
 
     def summary(self) -> dict[str, object]:
         """
         The figures, as plain JSON values.
         """
         wrote = Counter(judged.wrote for judged in self.answers)
-        notices = Counter(judged.notice.value for judged in self.answers if judged.notice)
+        notices = Counter(code.value for judged in self.answers for code in judged.notices)
         return {
             "policy": self.policy.value,
             "write_tools": list(self.tools.patterns),
@@ -141,7 +158,7 @@ class Report:
             "answers": len(self.answers),
             "claiming": sum(bool(judged.claims) for judged in self.answers),
             "wrote": {"true": wrote[Wrote.YES], "false": wrote[Wrote.NO], "null": wrote[Wrote.CANNOT_TELL]},
-            "flagged": notices.total(),
+            "flagged": len(self.flagged),
             "notices": dict(sorted(notices.items())),
             "calls": self.calls,
             "undeclared": self.undeclared,

@@ -12,7 +12,7 @@ def summary_lines(report: Report) -> list[tuple[str, int]]:
     What was counted, in the order in which it is read.
     """
     answers = report.answers
-    notices = [judged.notice for judged in answers]
+    notices = [code for judged in answers for code in judged.notices]
     return [
         ("completed answers", len(answers)),
         ("whose turn wrote", _count(report, Wrote.YES)),

@@ -41,12 +41,11 @@ def write_table(report: Report, out: TextIO) -> None:
 def _flagged(judged: Judged) -> "list[Text]":
     from rich.text import Text
 
-    notice = judged.notice
     lines = [
         Text.assemble(
             (visible_line(judged.id), "bold"),
             f"  {visible_line(judged.file)}:{judged.line}",
-            f"  {notice.value}: {NOTICE_WORDS[notice]}" if notice else "",
+            *(f"  {code.value}: {NOTICE_WORDS[code]}" for code in judged.notices),
         )
     ]
     found = passages(judged.text, judged.claims)

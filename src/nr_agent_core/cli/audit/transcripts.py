@@ -9,9 +9,12 @@ from collections.abc import Iterator
 
 import attrs
 
-from nr_agent_core.cli.audit.answer import Answer, Call, CallOutcome
+from nr_agent_core.cli.audit.answer import Answer, Call, CallOutcome, Given
 from nr_agent_core.cli.audit.malformed import Malformed, MalformedError
 from nr_agent_core.cli.audit.messages import CallMade, CallResult, Message, Role, read_message
+
+_LONGEST = 2_000_000
+"""Texts of a conversation that are kept for comparing, in characters; of a longer one nothing is compared."""
 
 
 @attrs.define
@@ -43,9 +46,19 @@ class Conversation:
     def __init__(self, file: str, *, gap: bool = False) -> None:
         self._file = file
         self._names: dict[str, str] = {}
+        self._texts: list[str] = []
+        self._results: list[str] = []
+        self._said: list[str] = []
+        self._length = 0
+        # Without a system message the transcript leaves out what the model was told first.
+        self._instructed = False
+        self._complete = not gap
         self._begin(gap=gap)
 
     def _begin(self, *, gap: bool = False) -> None:
+        self._texts += self._said
+        self._said = []
+        self._complete = self._complete and not gap
         self._calls: list[_TurnCall] = []
         self._by_id: dict[str, list[_TurnCall]] = {}
         self._round = 0
@@ -71,7 +84,11 @@ class Conversation:
         if message.role is Role.USER and not message.results:
             yield from self.end()
             self._begin()
-        elif message.role is not Role.SYSTEM:
+            self._give(message.text)
+        elif message.role is Role.SYSTEM:
+            self._instructed = self._instructed or bool(message.text.strip())
+            self._give(message.text)
+        else:
             self._follow(message, label, line)
 
     def skip(self) -> Iterator[Answer]:
@@ -89,12 +106,25 @@ class Conversation:
         if self._last is not None:
             text, label, line = self._last
             calls = tuple(call.seen() for call in self._calls)
-            yield Answer(label, self._file, line, text, calls, gap=self._gap)
+            yield Answer(label, self._file, line, text, calls, gap=self._gap, given=self._given())
             self._last = None
+
+    def _give(self, text: str) -> None:
+        self._length += len(text)
+        if self._length <= _LONGEST:
+            self._texts.append(text)
+
+    def _given(self) -> Given | None:
+        told = all(call.outcomes for call in self._calls)
+        if not (self._instructed and self._complete and told) or self._length > _LONGEST:
+            return None
+        return Given(self._texts, len(self._texts), self._results)
 
     def _follow(self, message: Message, label: str, line: int) -> None:
         if message.role is Role.ASSISTANT:
             self._round += 1
+            self._length += len(message.text)
+            self._said.append(message.text)
             if message.is_answer:
                 self._last = message.text, label, line
             elif message.calls:
@@ -102,7 +132,16 @@ class Conversation:
         for call in message.calls:
             self._remember(_TurnCall(call, self._round))
         for result in message.results:
-            self._call_of(result).outcomes.add(result.outcome)
+            answered = self._call_of(result)
+            answered.outcomes.add(result.outcome)
+            if result.text is None:
+                self._complete = False
+                continue
+            self._give(result.text)
+            self._results.append(result.text)
+            if result.outcome is CallOutcome.SUCCEEDED:
+                # What a tool took without complaint is not held against the answer.
+                self._give(answered.made.arguments)
 
     def _call_of(self, result: CallResult) -> _TurnCall:
         """

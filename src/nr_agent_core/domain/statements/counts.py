@@ -10,6 +10,7 @@ from typing import NamedTuple
 from nr_agent_core.domain.claims.claim import Claim
 from nr_agent_core.domain.statements.claimed_records import plain
 from nr_agent_core.domain.statements.deeds import Deeds
+from nr_agent_core.domain.statements.references import singular
 from nr_agent_core.domain.statements.sentences import Sentence
 from nr_agent_core.domain.statements.vocabulary import Vocabulary, vocabulary
 from nr_agent_core.domain.tool_result import RecordWrite
@@ -111,20 +112,6 @@ def _tables(records: Iterable[RecordWrite]) -> set[str]:
     """The tables' names and their parts: ``tt_content`` is content as well."""
     tables = {record.reference.table.lower() for record in records}
     return tables | {part for table in tables for part in table.split("_")}
-
-
-def singular(word: str) -> str:
-    """
-    An English noun without its plural's ending; any other word as it is.
-
-    >>> [singular(word) for word in ("pages", "categories", "addresses", "news")]
-    ['page', 'category', 'address', 'news']
-    """
-    if word.endswith("ies") and len(word) > 4:
-        return word[:-3] + "y"
-    if word.endswith(("sses", "xes", "ches", "shes")):
-        return word[:-2]
-    return word if word in ("news", "series", "status") or word.endswith("ss") else word.removesuffix("s")
 
 
 def _governed(before: str, words: Vocabulary) -> bool:

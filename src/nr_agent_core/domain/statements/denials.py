@@ -10,7 +10,9 @@ from nr_agent_core.domain.statements.vocabulary import DenialWords, Vocabulary
 from nr_agent_core.domain.tool_result import WriteKind
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*|\d+|\ue000")
-_PARTS = re.compile(r"[,;:()–—]")
+# Behind a colon or in brackets it is said of what stands before them.
+_PARTS = re.compile(r"[,;–—]")
+_ITEM = re.compile(r"\s*(?:[-*+•–—·]|\d{1,3}[.)]|#{1,6}|\|)\s")
 
 
 def may_deny(text: str, words: Vocabulary) -> bool:
@@ -28,7 +30,8 @@ def denial(sentences: Iterable[Sentence], kinds: frozenset[WriteKind], words: Vo
         words: the languages' words.
     """
     for sentence in sentences:
-        if sentence.question or words.denying.search(sentence.text) is None:
+        # An item of a list speaks of one thing among others.
+        if sentence.question or words.denying.search(sentence.text) is None or _ITEM.match(sentence.text):
             continue
         low = sentence.text.lower().replace("’", "'").replace("*", " ").replace("_", " ")
         tokens = _WORD.findall(low)
@@ -74,11 +77,12 @@ def _clause_denies(clause: list[str], kinds: frozenset[WriteKind], words: Denial
         return False
     present = set(known)
     done = present & words.done
+    objects = present & words.objects
     if words.nothing & present:
         return bool(done) and _covers(done, kinds, words)
-    objects = present & words.objects
     if words.none & present and objects:
-        return _covers(done, kinds, words) if done else bool(present & words.exists)
+        made = done - objects
+        return _covers(made, kinds, words) if made else bool(present & words.exists)
     never = bool(words.never & present) and bool(words.anything & present)
     return never and bool(done) and _covers(done, kinds, words)
 

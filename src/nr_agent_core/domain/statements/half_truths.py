@@ -2,16 +2,15 @@
 References and numbers of an answer that the run does not bear out (V7).
 """
 
-import re
 from collections.abc import Callable, Iterable
 
 from nr_agent_core.domain.claims.claim import Claim
 from nr_agent_core.domain.notices import JsonValue, Notice, NoticeCode
 from nr_agent_core.domain.run import Run
 from nr_agent_core.domain.statements.claimed_records import claimed_wrongly
-from nr_agent_core.domain.statements.counts import may_count, miscounted, singular
+from nr_agent_core.domain.statements.counts import may_count, miscounted
 from nr_agent_core.domain.statements.deeds import Deeds
-from nr_agent_core.domain.statements.references import Reference, Told, references, uncertain
+from nr_agent_core.domain.statements.references import Reference, Told, references, uncertain, unfamiliar
 from nr_agent_core.domain.statements.sentences import Sentence, sentences, stated
 from nr_agent_core.domain.statements.vocabulary import vocabulary
 from nr_agent_core.domain.tool_result import Outcome, RecordWrite
@@ -99,19 +98,10 @@ class HalfTruths:
         doubt = uncertain(reference, sentence, self._words)
         if doubt is not None:
             return doubt
-        if reference.form == "record" and not self._is_table(reference.table.lower()):
-            return "its table is not known"
-        if reference.form == "formed" and not self.told.same_form(reference):
-            return "no tool returned a number of this form"
         if reference.form == "file" and not self._is_claimed(sentence):
             return "it is not claimed as written"
-        return None
-
-    def _is_table(self, table: str) -> bool:
-        if "_" in table or table in self._deeds.tables or table in self.told.tables():
-            return True
-        offered = {part for at in self._run.rounds for name in at.answer.offered for part in _parts_of(name)}
-        return singular(table) in offered
+        offered = dict.fromkeys(name for at in self._run.rounds for name in at.answer.offered)
+        return unfamiliar(reference, self.told, self._deeds.tables, offered)
 
     def _is_claimed(self, sentence: Sentence) -> bool:
         return any(sentence.start <= claim.start < sentence.end and "state" not in claim.why for claim in self._said)
@@ -149,7 +139,3 @@ class HalfTruths:
             for result in at.results
             if at.answer.arguments and result.executed and result.outcome is Outcome.TEXT
         ]
-
-
-def _parts_of(tool: str) -> list[str]:
-    return [singular(part.lower()) for part in re.findall(r"[A-Z]?[a-z0-9]+|[A-Z]+", tool)]

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from nr_agent_core.domain.statements.sentences import Sentence
 from nr_agent_core.domain.statements.vocabulary import Vocabulary, vocabulary
 
+_PART: Final = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+")
 _LONGEST_RANGE: Final = 10_000
 
 
@@ -41,7 +42,8 @@ def _patterns() -> "dict[str, re.Pattern[str]]":
             r":([A-Za-z0-9~_-]{0,127}\d[A-Za-z0-9~_-]{0,127}(?:\.[A-Za-z0-9~_-]{1,127}){0,8})(?![\w:/%-])"
         ),
         "label": re.compile(
-            rf"(?<![A-Za-z0-9_])(u?ids?)\b[\s:=*_`(]{{1,4}}({number}(?:(?:\s*[,/&]\s*|\s*,?\s+(?:{joined})\s+){number})*)",
+            r"(?<![A-Za-z0-9_])(u?ids?)\b[ \t:=*_`(]{1,4}"
+            rf"({number}(?:(?:[ \t]*[,/&][ \t]*|[ \t]*,?[ \t]+(?:{joined})[ \t]+){number})*)",
             re.IGNORECASE,
         ),
         "formed": re.compile(
@@ -201,3 +203,36 @@ def uncertain(reference: Reference, sentence: Sentence, words: Vocabulary) -> st
     if preceding in words.ranges or re.search(r"\d\s?[–-]\s?\Z", before):
         return "it ends a range"
     return None
+
+
+def unfamiliar(reference: Reference, told: Told, tables: frozenset[str], tools: Iterable[str]) -> str | None:
+    """
+    Why *reference* may be no reference to a record of the host; None when it must be one.
+
+    Args:
+        reference: a reference that no text holds.
+        told: what the model was given.
+        tables: tables that are known as such, in lower case.
+        tools: the names of the tools offered: ``create_page`` tells of a table of pages.
+    """
+    if reference.form == "formed" and not told.same_form(reference):
+        return "no tool returned a number of this form"
+    table = reference.table.lower()
+    if reference.form != "record" or "_" in table or table in tables or table in told.tables():
+        return None
+    parts = {singular(part.lower()) for name in tools for part in _PART.findall(name)}
+    return None if singular(table) in parts else "its table is not known"
+
+
+def singular(word: str) -> str:
+    """
+    An English noun without its plural's ending; any other word as it is.
+
+    >>> [singular(word) for word in ("pages", "categories", "addresses", "news")]
+    ['page', 'category', 'address', 'news']
+    """
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
+    if word.endswith(("sses", "xes", "ches", "shes")):
+        return word[:-2]
+    return word if word in ("news", "series", "status") or word.endswith("ss") else word.removesuffix("s")
