@@ -374,13 +374,15 @@ def test_an_outcome_that_comes_as_the_keeper_leaves_is_looked_after(tmp_path: Pa
     late.flush = last_look  # type: ignore[method-assign]
     stored_before = ToolFinished(7, 0, "save", event.effect, True, Outcome.TEXT, 6, late=True)
     late._store_or_keep("no such run", stored_before)
-    leaving.wait(PATIENCE)
+    assert leaving.wait(PATIENCE)
+    assert evidence(desk, run_id).wrote is not Wrote.YES
     late._patience = PATIENCE
     store.times = 1
     late.keep(run_id, event)
     kept.set()
-
     until(lambda: evidence(desk, run_id).wrote is Wrote.YES)
+
+    assert [str(write.reference) for write in evidence(desk, run_id).records] == ["pages:42"]
 
 
 def test_many_upkeeps_end_what_cannot_be_read_once(tmp_path: Path) -> None:

@@ -222,6 +222,7 @@ def test_processes_that_begin_at_once_on_a_file_that_is_not_there(tmp_path: Path
     for process in processes:
         process.join(PATIENCE)
 
+    assert sorted(done) == [0, 1, 2, 3]
     chat = answering(path)
     for number, conversation in done.items():
         said = [message.text for message in chat.view(conversation, ANNA).messages]

@@ -6,7 +6,7 @@ import json
 import re
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from nr_agent_core.domain.errors import ToolDeclarationError
@@ -270,9 +270,13 @@ def test_no_more_than_80_characters_of_a_value_are_repeated(long, kind):
 
 
 @given(st.text(st.characters(), min_size=1))
+@example("\ud800")
 def test_a_violation_is_valid_text(text):
     """A value that no wire can hold is escaped, not repeated (P3)."""
-    wrong({"type": "integer"}, text).encode("utf-8")
+    told = wrong({"type": "integer"}, text)
+
+    assert told.encode("utf-8").decode("utf-8") == told
+    assert all(f"\\u{ord(half):04x}" in told for half in text[:20] if "\ud800" <= half <= "\udfff")
 
 
 def test_a_long_list_of_allowed_values_is_cut():

@@ -27,9 +27,13 @@ def test_texts_can_be_stored(text: str) -> None:
 
 def test_texts_reach_what_is_nasty() -> None:
     """NUL and characters beyond the first plane come up, and lone surrogates where they are asked for."""
-    find(strategies.texts(), lambda text: "\x00" in text, settings=QUICK)
-    find(strategies.texts(), lambda text: any(ord(character) > 0xFFFF for character in text), settings=QUICK)
-    find(strategies.texts_with_surrogates(), lambda text: any("\ud800" <= c <= "\udfff" for c in text), settings=QUICK)
+    nul = find(strategies.texts(), lambda text: "\x00" in text, settings=QUICK)
+    beyond = find(strategies.texts(), lambda text: any(c > "\uffff" for c in text), settings=QUICK)
+    halves = strategies.texts_with_surrogates()
+    half = find(halves, lambda text: any("\ud800" <= c <= "\udfff" for c in text), settings=QUICK)
+
+    assert nul == "\x00"
+    assert [len(text.encode("utf-16-le", "surrogatepass")) for text in (beyond, half)] == [4, 2]
 
 
 @given(strategies.record_references())

@@ -284,6 +284,8 @@ def test_a_waiting_thread_holds_nothing_of_the_last_call() -> None:
     gc.collect()
     wait_until(lambda: gone() is None)
 
+    assert gone() is None
+
 
 def test_a_thread_without_work_ends_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     """Threads of a busy hour are not kept for ever."""

@@ -61,8 +61,14 @@ class EventBusContract:
         assert [_event(uid) for uid in range(1, 6)] == first == second
 
     def test_without_listeners_nothing_happens(self, bus: EventBus) -> None:
-        """Announcing to nobody is no error."""
-        bus.announce(_event())
+        """Announcing to nobody is no error, and who comes later hears what is announced from then on."""
+        heard: list[AiRecordWritten] = []
+        bus.announce(_event(1))
+
+        bus.subscribe(heard.append)
+        bus.announce(_event(2))
+
+        assert _event(2) in heard
 
     def test_a_listener_is_held_strongly(self, bus: EventBus) -> None:
         """A function that nobody else holds still hears (W2)."""
