@@ -13,10 +13,10 @@ from nr_agent_core.domain.statements.deeds import Deeds
 from nr_agent_core.domain.statements.references import singular
 from nr_agent_core.domain.statements.sentences import Sentence
 from nr_agent_core.domain.statements.vocabulary import Vocabulary, vocabulary
-from nr_agent_core.domain.tool_result import RecordWrite
+from nr_agent_core.domain.tool_result import RecordWrite, WriteKind
 
 _MOST = 999
-_ANY = "record"
+_ANY, _FILE = "record", "file"
 
 
 class Count(NamedTuple):
@@ -70,14 +70,16 @@ def miscounted(
     if not claims or deeds.earlier is None or words.earlier.search(whole):
         return
     for sentence in sentences:
-        if any(sentence.start <= claim.start < sentence.end for claim in claims) and plain(sentence, words):
-            yield from _wrong(sentence, deeds, words)
+        said = [claim for claim in claims if sentence.start <= claim.start < sentence.end]
+        if said and plain(sentence, words):
+            yield from _wrong(sentence, said, deeds, words)
 
 
-def _wrong(sentence: Sentence, deeds: Deeds, words: Vocabulary) -> Iterator[Count]:
+def _wrong(sentence: Sentence, said: list[Claim], deeds: Deeds, words: Vocabulary) -> Iterator[Count]:
+    updated = all(claim.word in words.updating for claim in said)
     for match in _counted().finditer(sentence.text):
         number = words.numbers.get(match[1].lower()) or (int(match[1]) if match[1].isdigit() else 0)
-        counted = _noun(match[2], sentence.text[match.start(2) :], words, deeds)
+        counted = _noun(match[2], sentence.text[match.start(2) :], words, deeds, updated=updated)
         if counted is None or not 2 <= number <= _MOST or _governed(sentence.text[: match.start()], words):
             continue
         noun, names = counted
@@ -87,13 +89,18 @@ def _wrong(sentence: Sentence, deeds: Deeds, words: Vocabulary) -> Iterator[Coun
             yield Count(number, noun)
 
 
-def _noun(told: str, onwards: str, words: Vocabulary, deeds: Deeds) -> tuple[str, frozenset[str]] | None:
+def _noun(
+    told: str, onwards: str, words: Vocabulary, deeds: Deeds, *, updated: bool
+) -> tuple[str, frozenset[str]] | None:
     """The first word that names a kind of record that the run wrote, with the tables' names for it."""
+    kinds = {singular(table) for table in _tables(deeds.records)}
+    if updated and _whole_containers(deeds, words):
+        kinds.add(_FILE)
     for match in re.finditer(r"[^\W\d_]+", told):
         word = match[0]
         names = frozenset(words.nouns.get(word.lower(), ())) | {singular(word.lower())}
-        known = names & {singular(table) for table in _tables(deeds.records)}
-        if not known and _ANY not in names:
+        known = names & kinds
+        if not known and not (_ANY in names and deeds.attempts > 1):
             continue
         behind = re.match(r"\s+([^\W\d_]+)", onwards[match.end() :])
         following = behind[1] if behind else ""
@@ -108,10 +115,16 @@ def _number_of(names: frozenset[str], deeds: Deeds) -> int:
     return sum(_ANY in names or not names.isdisjoint(map(singular, _tables((record,)))) for record in everything)
 
 
+def _whole_containers(deeds: Deeds, words: Vocabulary) -> bool:
+    """Whether all that was written are folders that came or went: no file in them was changed."""
+    kinds = {record.kind for record in deeds.records if record.reference.table.lower() in words.containers}
+    return deeds.tables <= words.containers and WriteKind.UPDATED not in kinds
+
+
 def _tables(records: Iterable[RecordWrite]) -> set[str]:
-    """The tables' names and their parts: ``tt_content`` is content as well."""
+    """The tables' names and their last parts: ``tt_content`` is content as well."""
     tables = {record.reference.table.lower() for record in records}
-    return tables | {part for table in tables for part in table.split("_")}
+    return tables | {table.rpartition("_")[2] for table in tables}
 
 
 def _governed(before: str, words: Vocabulary) -> bool:

@@ -52,6 +52,11 @@ class Deeds:
         return sum(bool(result.writes) for result in self._executed)
 
     @property
+    def attempts(self) -> int:
+        """How many calls wrote or tried to."""
+        return sum(bool(result.writes) or result.effect.writes for result in self._executed)
+
+    @property
     def said(self) -> str:
         """What the tools that wrote said themselves, in lower case: a bulk tool may name one record of many."""
         if self._said is None:

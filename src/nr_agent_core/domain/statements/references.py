@@ -195,12 +195,11 @@ def uncertain(reference: Reference, sentence: Sentence, words: Vocabulary) -> st
         return "it may be an example or a plan"
     before = sentence.text[: reference.start - sentence.start]
     after = sentence.text[reference.end - sentence.start :]
-    next_to = re.match(r"\W{0,3}\s?([\w.–-]+)", after)
-    following = next_to[1].lower() if next_to else ""
-    preceding = (re.findall(r"[\w–-]+", before[-24:].lower()) or [""])[-1]
-    if following in words.ranges or re.match(r"\s?[–-]\s?\d|\.\.", after):
+    word = re.match(r"\W{0,3}\s?([^\W\d_]+)\s+(?:\w+[: ])?#?\d", after)
+    if (word and word[1].lower() in words.ranges) or re.match(r"\s?[–-]\s?\d|\.\.", after):
         return "it begins a range"
-    if preceding in words.ranges or re.search(r"\d\s?[–-]\s?\Z", before):
+    word = re.search(r"\d\W{0,3}\s+([^\W\d_]+)\s+(?:\w+[: ]\s?)?#?\Z", before[-80:])
+    if (word and word[1].lower() in words.ranges) or re.search(r"\d\s?[–-]\s?\Z", before):
         return "it ends a range"
     return None
 

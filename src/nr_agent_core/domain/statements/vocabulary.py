@@ -23,6 +23,7 @@ class Vocabulary:
     def __init__(self, tables: Iterable[Mapping[str, Any]], neutral: Mapping[str, str]) -> None:
         self._tables = tuple(tables)
         self.no_table, self.no_prefix = frozenset(neutral["no_table"].split()), frozenset(neutral["no_prefix"].split())
+        self.containers = frozenset(neutral["containers"].split())
         self.no_file, self.no_name = frozenset(neutral["no_file"].split()), frozenset(neutral["no_name"].split())
         self.joiners = self.words("general", "joiners")
         self.ranges = self.words("general", "ranges")
