@@ -80,6 +80,7 @@ _EVERYDAY: Final = (
     | wc.PLAN
 )
 _SHORTEST_VARIED: Final = 7
+_LETTERS: Final = re.compile(r"[^\W\d_]+")
 _VERBS: Final = "verbs"
 _IMPLIED: Final = {wc.TOLD: wc.PARTICIPLE, wc.IMPERSONAL: wc.PARTICIPLE, wc.THIRD: wc.PARTICIPLE}
 _ENDING_A_DEED: Final = wc.RESULT | wc.HAVE | wc.ALONE | wc.GONE
@@ -357,9 +358,10 @@ class Lexicon:
         """
         The word by which *phrase* is noticed in a text: its longest that is no everyday word.
         """
-        rare = [word for word in phrase if word.isalpha() and not self.words.get(word, 0) & _EVERYDAY]
-        told = [word for word in phrase if self.words.get(word, 0) & wc.CLAIMING]
-        return max(rare or told or phrase, key=len)
+        parts = [part for word in phrase for part in _LETTERS.findall(word)]
+        rare = [part for part in parts if not self.words.get(part, 0) & _EVERYDAY]
+        told = [part for part in parts if self.words.get(part, 0) & wc.CLAIMING]
+        return max(rare or told or parts or phrase, key=len)
 
     def _vary(self, respelled: Mapping[str, str]) -> None:
         """
