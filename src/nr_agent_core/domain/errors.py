@@ -76,6 +76,16 @@ class InvalidValueError(CallerError, ValueError):
         self.subject, self.found, self.allowed = subject, found, allowed
 
 
+class VocabularyError(CallerError, ValueError):
+    """
+    An entry of a host's vocabulary cannot be used. No detector was made (V2).
+    """
+
+    def __init__(self, subject: str, entry: object, why: str) -> None:
+        super().__init__(f"the entry {_shown(entry)} of the vocabulary's {subject} {why}")
+        self.subject, self.entry, self.why = subject, entry, why
+
+
 class MessageRejectedError(CallerError):
     """
     A message is blank, too long or no text. It was not stored and no run started.

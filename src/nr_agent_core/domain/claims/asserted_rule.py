@@ -84,6 +84,51 @@ class AssertedRule:
             claimed = reading.text[start:end], self._lexicons[0].code, "not read"
             yield Claim(reading.origin(start), reading.origin(end), *claimed)
 
+    def explained(self, text: str) -> Iterator[Claim]:
+        """
+        Every place of *text* that was looked at, in its order: the claims, and what is none with the rule that says so.
+
+        Of what :meth:`find` left unread nothing is told but its one claim.
+        """
+        claims = {claim.start: claim for claim in self.find(text)}
+        yield from sorted({**self._rejected(text), **claims}.values(), key=lambda claim: claim.start)
+
+    def _rejected(self, text: str) -> dict[int, Claim]:
+        """
+        What a judge of the languages concerned noted of each place that is noticed, by where it begins.
+        """
+        from nr_agent_core.domain.claims.explanation import DRAFTED, OTHER_LANGUAGE, ExplainingJudge
+
+        reading = Reading(text)
+        segments = Segments(reading, self._abbreviations)
+        around = Surroundings(segments, self._lexicons)
+        noted: dict[int, Claim] = {}
+        left = _EFFORT
+        for place in self._scanner.places(reading):
+            span = segments.around(place)
+            left -= span.end - span.start + _COST
+            if left < 0:
+                break
+            tokens = TOKEN.findall(reading.text, span.start, span.end)
+            concerned = self._concerned(reading.text, span, tokens)
+            for lexicon in concerned or self._lexicons[:1]:
+                judge = ExplainingJudge(
+                    lexicon, lexicon.cut(reading.text, span.start, span.end), around.of(span, lexicon)
+                )
+                claimed = dict(judge.found())
+                around.claimed = around.claimed or bool(claimed)
+                for index, (start, end) in enumerate(lexicon.spans(reading.text, span.start, span.end)):
+                    if start <= place < end and judge.is_candidate(index):
+                        why = DRAFTED if index in claimed else judge.reason(index)
+                        at = reading.origin(start), reading.origin(end)
+                        noted.setdefault(
+                            at[0],
+                            Claim(*at, reading.text[start:end], lexicon.code, claimed.get(index, "candidate"), why),
+                        )
+            if not concerned:
+                noted.update(_unread(reading, place, OTHER_LANGUAGE, self._lexicons[0].code))
+        return noted
+
     def _own_words(self, lexicon: Lexicon) -> frozenset[str]:
         """
         Function words of *lexicon* that mean nothing in another language.
@@ -156,3 +201,13 @@ class AssertedRule:
                 listed[other] > listed[lexicon] and noticed & lexicon.noticed <= other.noticed for other in likely
             )
         ]
+
+
+def _unread(reading: Reading, place: int, why: str, code: str) -> dict[int, Claim]:
+    """
+    The word at *place*, which no language took for its own.
+    """
+    token = TOKEN.match(reading.text, place)
+    end = token.end() if token else place + 1
+    at = reading.origin(place), reading.origin(end)
+    return {at[0]: Claim(*at, reading.text[place:end], code, "candidate", why)}

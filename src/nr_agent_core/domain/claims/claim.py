@@ -31,6 +31,8 @@ class Claim(Value):
         language: code of the data file whose rule it was.
 
         why: short name of the rule or form, for logs and for explaining a notice.
+
+        rejected_by: the rule that took the claim back; only ever set where an explanation was asked for.
     """
 
     start: int
@@ -38,3 +40,4 @@ class Claim(Value):
     word: str
     language: str
     why: str
+    rejected_by: str | None = None

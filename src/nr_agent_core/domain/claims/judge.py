@@ -12,6 +12,7 @@ from nr_agent_core.domain.claims import word_class as wc
 from nr_agent_core.domain.claims.clauses import Clause, cut
 from nr_agent_core.domain.claims.frames import Context
 from nr_agent_core.domain.claims.lexicon import Lexicon
+from nr_agent_core.domain.claims.parts import DEMANDING, Part
 from nr_agent_core.domain.claims.states import state_use
 from nr_agent_core.domain.claims.uses import (
     BARE,
@@ -48,8 +49,7 @@ _NO_NOUN: Final = (
 _TELLING: Final = wc.AUXILIARY | wc.FINITE
 _REACH: Final = 8
 _LOOKED_AT: Final = wc.CLAIMING | wc.MARK | wc.ARROW | wc.BEFORE | wc.LABEL | wc.SWITCHED | wc.CASE
-_DEMANDING: Final = wc.PLEASE | wc.INSTRUCTION
-_BLOCKING: Final = wc.CONDITION | wc.SINCE | wc.DOUBT | wc.QUANTITY
+_GOING_ON: Final = wc.AUXILIARY | wc.NEG | wc.STANDING | wc.ADVERB
 _LEADING_IN: Final = wc.SUBORDINATE | wc.CONDITION | wc.PASS_ON
 _MINE: Final = wc.SELF | wc.SELF_HAVE
 _NOT_MINE: Final = wc.OTHER | wc.PRONOUN
@@ -87,7 +87,7 @@ class Judge:
         self._clauses: list[Clause] = []
         self._sentence = self._before = 0
         self._carry = Carry()
-        self._part = _Part(0)
+        self._part = Part(0)
         self._outside: dict[bool, int] = {}
 
     def found(self) -> Iterator[Found]:
@@ -100,15 +100,15 @@ class Judge:
         for clause in self._clauses:
             self._sentence |= clause.union
         asked = self._asked_from()
-        self._part = _Part(0)
+        self._part = Part(0)
         for number, clause in enumerate(self._clauses):
             if clause.hard and number:
                 before = self._clauses[number - 1]
                 lead = frames.lead_block(self._part.union) if before.colon and not self._part.claimed else 0
                 lead = 0 if self._set(before, clause) else lead
-                if self._part.block and before.opener & _DEMANDING and not clause.union & wc.NOW:
+                if self._part.block and before.opener & DEMANDING and not clause.union & wc.NOW:
                     lead = max(lead, BEING)
-                self._part = _Part(lead)
+                self._part = Part(lead)
                 self._carry = Carry()
             yield from self._in_clause(number, clause, FIRST_PERSON if number >= asked else 0)
 
@@ -178,7 +178,7 @@ class Judge:
                 yield index, use.why
         if not handed and not self._part.claimed:
             place = state_use(self._lexicon, self._tokens, flags, self._clauses, number, self.context)
-            if place is not None and not self._described(clause, place[1]) and self._free(clause, place[1]):
+            if place is not None and self._free(clause, place[1]) and not self._described(clause, place[1]):
                 self._part.claimed = True
                 yield place[0], place[1].why
 
@@ -205,9 +205,9 @@ class Judge:
             return False
         if use.past and use.strength == PASSIVE and frames.numbered(self._flags, clause):
             return False
-        if self._described(clause, use):
+        if frames.fixed_block(self._flags, clause, index, use) or not self._free(clause, use):
             return False
-        return not frames.fixed_block(self._flags, clause, index, use) and self._free(clause, use)
+        return not self._described(clause, use)
 
     def _listed_by_other(self, number: int) -> bool:
         """
@@ -226,14 +226,20 @@ class Judge:
         """
         Whether the sentence goes on with what is not so: "is written but not sent".
         """
-        following = self._clauses[number + 1 : number + 2]
-        return any(
-            (clause.contrasted or clause.opener & wc.CONTRAST)
-            and clause.union & wc.NEG
-            and not clause.union & (_MINE | wc.MODAL)
-            and not clause.hard
-            for clause in following
-        )
+        for clause in self._clauses[number + 1 : number + 2]:
+            if clause.hard or not clause.union & wc.NEG or clause.union & (_MINE | wc.MODAL):
+                continue
+            begins = clause.start + bool(clause.opener & wc.CONTRAST)
+            if begins == clause.start and not clause.contrasted:
+                continue
+            return begins < clause.end and bool(self._flags[begins] & _GOING_ON) and not self._names(begins)
+        return False
+
+    def _names(self, at: int) -> bool:
+        """
+        Whether a subject begins at *at*.
+        """
+        return bool(self._flags[at] & (wc.DETERMINER | wc.PRONOUN | wc.SELF) and not self._flags[at] & wc.AUXILIARY)
 
     def _described(self, clause: Clause, use: Use) -> bool:
         """
@@ -378,34 +384,3 @@ class Judge:
     def _only_alone(self, clause: Clause) -> bool:
         allowed = wc.ALONE | wc.FILLER | wc.ADVERB | wc.NOW
         return all(bits & allowed for bits in self._flags[clause.start : clause.end])
-
-
-class _Part:
-    """
-    The stretch of a sentence between colons, semicolons and dashes.
-    """
-
-    __slots__ = ("block", "claimed", "union")
-
-    def __init__(self, block: int) -> None:
-        self.block, self.claimed, self.union = block, False, 0
-
-    def enter(self, clause: Clause, flags: list[int]) -> None:
-        """What a clause blocks from its beginning on."""
-        if not clause.opener & _DEMANDING:
-            return
-        noun = clause.start + 1 < clause.end and flags[clause.start + 1] & wc.PARTICIPLE
-        if clause.opener & wc.PLEASE or (clause.opener & wc.INSTRUCTION and not noun):
-            self.block = max(self.block, PASSIVE)
-
-    def leave(self, clause: Clause) -> None:
-        """What a clause blocks behind it."""
-        first = not self.union
-        self.union |= clause.union
-        if not clause.union & _BLOCKING:
-            return
-        led = clause.opener & wc.CONDITION or (clause.opener & wc.SINCE and clause.rest & wc.VERB)
-        if (led and first) or (clause.union & wc.DOUBT and not clause.union & wc.PARTICIPLE):
-            self.block = max(self.block, PASSIVE)
-        if clause.opener & wc.QUANTITY and clause.rest & wc.BE:
-            self.block = max(self.block, BEING if clause.union & wc.NOW else PASSIVE)

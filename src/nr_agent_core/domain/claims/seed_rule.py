@@ -54,6 +54,19 @@ class SeedRule:
                 yield Claim(piece.start(), piece.end(), *listed, "listed word")
             before.append(word)
 
+    def explained(self, text: str) -> Iterator[Claim]:
+        """
+        Every listed word of *text*, the negated ones with what rejected them.
+        """
+        claimed = {claim.start: claim for claim in self.find(text)}
+        for piece in _PIECES.finditer(text):
+            if piece.start() in claimed:
+                yield claimed[piece.start()]
+            elif listed := self._listed.get(piece[0].casefold()):
+                yield Claim(
+                    piece.start(), piece.end(), *listed, "listed word", "a negator among the three words before"
+                )
+
     def _negates(self, word: str) -> bool:
         straight = word.replace("\u2019", "'")
         return straight in self._negators or straight.startswith(self._prefixes) or straight.endswith(self._suffixes)
