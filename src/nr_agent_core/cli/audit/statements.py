@@ -8,7 +8,8 @@ from nr_agent_core.cli.audit.answer import Answer, CallOutcome
 from nr_agent_core.cli.audit.evidence import TurnEvidence, WriteTools
 from nr_agent_core.domain.claims import Claim
 from nr_agent_core.domain.notices import NoticeCode
-from nr_agent_core.domain.statements.denials import denial, may_deny
+from nr_agent_core.domain.statements.denials import denial
+from nr_agent_core.domain.statements.glance import may_deny, may_refer
 from nr_agent_core.domain.statements.references import Told, references, uncertain, unfamiliar
 from nr_agent_core.domain.statements.sentences import sentences, stated
 from nr_agent_core.domain.statements.spelled_calls import spelled_calls
@@ -62,11 +63,11 @@ class Stated:
         given = answer.given
         if given is None:
             return []
-        told_of = stated(text)
-        found = references(told_of, files=False)
+        words, told_of = vocabulary(), stated(text)
+        found = references(told_of, files=False) if may_refer(text, words, files=False) else []
         if not found:
             return []
-        words, told = vocabulary(), Told(given.texts[: given.until], given.results)
+        told = Told(given.texts[: given.until], given.results)
         unknown: dict[str, None] = {}
         for reference in found:
             if told.holds(reference):

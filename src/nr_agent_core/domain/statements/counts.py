@@ -48,11 +48,6 @@ def _counted() -> "re.Pattern[str]":
     )
 
 
-def may_count(text: str, words: Vocabulary) -> bool:
-    """Whether a number that could count records stands in *text*: the look that many answers end with."""
-    return words.counting.search(text) is not None
-
-
 def miscounted(
     sentences: Iterable[Sentence], claims: Iterable[Claim], deeds: Deeds, words: Vocabulary, *, whole: str
 ) -> Iterator[Count]:

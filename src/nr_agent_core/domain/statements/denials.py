@@ -15,11 +15,6 @@ _PARTS = re.compile(r"[,;–—]")
 _ITEM = re.compile(r"\s*(?:[-*+•–—·]|\d{1,3}[.)]|#{1,6}|\|)\s")
 
 
-def may_deny(text: str, words: Vocabulary) -> bool:
-    """Whether a word of a denial stands anywhere in *text*: the look that most answers end with."""
-    return words.denying.search(text) is not None
-
-
 def denial(sentences: Iterable[Sentence], kinds: frozenset[WriteKind], words: Vocabulary) -> Sentence | None:
     """
     The first sentence that says without any restriction that nothing was changed; None without one.
@@ -31,7 +26,7 @@ def denial(sentences: Iterable[Sentence], kinds: frozenset[WriteKind], words: Vo
     """
     for sentence in sentences:
         # An item of a list speaks of one thing among others.
-        if sentence.question or words.denying.search(sentence.text) is None or _ITEM.match(sentence.text):
+        if sentence.question or _ITEM.match(sentence.text):
             continue
         low = sentence.text.lower().replace("’", "'").replace("*", " ").replace("_", " ")
         tokens = _WORD.findall(low)

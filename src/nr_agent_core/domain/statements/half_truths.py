@@ -8,7 +8,7 @@ from nr_agent_core.domain.claims.claim import Claim
 from nr_agent_core.domain.notices import JsonValue, Notice, NoticeCode
 from nr_agent_core.domain.run import Run
 from nr_agent_core.domain.statements.claimed_records import claimed_wrongly
-from nr_agent_core.domain.statements.counts import may_count, miscounted
+from nr_agent_core.domain.statements.counts import miscounted
 from nr_agent_core.domain.statements.deeds import Deeds
 from nr_agent_core.domain.statements.references import Reference, Told, references, uncertain, unfamiliar
 from nr_agent_core.domain.statements.sentences import Sentence, sentences, stated
@@ -43,19 +43,23 @@ class HalfTruths:
         self._text, self._run, self._asked, self._rounds_before = text, run, told, rounds_before
         self._words = vocabulary()
         self._deeds = Deeds(run, earlier)
-        self._stated = stated(text)
         self._claims_of = claims
         self._claims: tuple[Claim, ...] | None = None
         self._told: Told | None = None
+        self._kept: str | None = None
         self._sentences: list[Sentence] | None = None
         self.doubts: list[str] = []
 
-    def notices(self) -> list[Notice]:
-        """``otherRecordsWritten`` and ``unknownReference``, where certain."""
-        found = references(self._stated, files=self._deeds.files)
-        counts = self._deeds.comparable and may_count(self._stated, self._words)
-        if not found and not counts:
-            return []
+    def notices(self, *, refers: bool, counts: bool) -> list[Notice]:
+        """
+        ``otherRecordsWritten`` and ``unknownReference``, where certain.
+
+        Args:
+            refers: whether references may stand in the text.
+            counts: whether numbers of records may.
+        """
+        counts = counts and self._deeds.comparable
+        found = references(self._stated, files=self._deeds.files) if refers else []
         unwritten = [reference for reference in found if not self._deeds.wrote(reference)][:_LOOKED_AT]
         notices: list[Notice] = []
         claimed = self._claimed(found if unwritten else [], counts=counts)
@@ -110,6 +114,12 @@ class HalfTruths:
         return next(part for part in self._parts if part.start <= reference.start < part.end)
 
     # -- looked up once -----------------------------------------------------------------------
+
+    @property
+    def _stated(self) -> str:
+        if self._kept is None:
+            self._kept = stated(self._text)
+        return self._kept
 
     @property
     def _parts(self) -> list[Sentence]:

@@ -11,6 +11,7 @@ from nr_agent_core.domain.statements.sentences import Sentence
 from nr_agent_core.domain.statements.vocabulary import Vocabulary, vocabulary
 
 _PART: Final = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+")
+_LABEL: Final = re.compile("[iI][dD]")
 _LONGEST_RANGE: Final = 10_000
 
 
@@ -71,14 +72,19 @@ def references(text: str, *, files: bool) -> list[Reference]:
         files: whether file names are references.
     """
     patterns, words = _patterns(), vocabulary()
-    found = [Reference(*match.span(), "uuid", match[0], shown=match[0]) for match in patterns["uuid"].finditer(text)]
+    found: list[Reference] = []
+    if text.count("-") >= 4:
+        found += (
+            Reference(*match.span(), "uuid", match[0], shown=match[0]) for match in patterns["uuid"].finditer(text)
+        )
     if ":" in text:
         found += (
             Reference(*match.span(), "record", match[2], match[1], match[0])
             for match in patterns["record"].finditer(text)
             if match[1].lower() not in words.no_table
         )
-    found += _labelled(text)
+    if _LABEL.search(text) is not None:
+        found += _labelled(text)
     found += (
         Reference(*match.span(), "formed", match[0], shown=match[0])
         for match in patterns["formed"].finditer(text)

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable
 from nr_agent_core.domain.claims.claim import Claim
 from nr_agent_core.domain.notices import JsonValue, Notice, NoticeCode
 from nr_agent_core.domain.run import Run
+from nr_agent_core.domain.statements.glance import may_count, may_deny, may_refer
+from nr_agent_core.domain.statements.vocabulary import vocabulary
 from nr_agent_core.domain.tool_result import RecordWrite
 from nr_agent_core.domain.write_evidence import Wrote
 
@@ -79,7 +81,6 @@ class Statements:
         if not offered:
             return text, ()
         from nr_agent_core.domain.statements.spelled_calls import recounted, spelled_calls
-        from nr_agent_core.domain.statements.vocabulary import vocabulary
 
         tools: dict[str, None] = {}
         whole = text
@@ -102,14 +103,13 @@ class Statements:
     # -- V8 -----------------------------------------------------------------------------------
 
     def _denied(self, text: str) -> Notice | None:
-        from nr_agent_core.domain.statements.deeds import Deeds
-        from nr_agent_core.domain.statements.denials import denial, may_deny
-        from nr_agent_core.domain.statements.sentences import sentences, stated
-        from nr_agent_core.domain.statements.vocabulary import vocabulary
-
         words = vocabulary()
         if not may_deny(text, words):
             return None
+        from nr_agent_core.domain.statements.deeds import Deeds
+        from nr_agent_core.domain.statements.denials import denial
+        from nr_agent_core.domain.statements.sentences import sentences, stated
+
         evidence = self._run.evidence
         kinds = frozenset(record.kind for record in evidence.records)
         found = denial(sentences(stated(text)), kinds, words)
@@ -134,9 +134,15 @@ class Statements:
     # -- V7 -----------------------------------------------------------------------------------
 
     def _half_true(self, text: str) -> list[Notice]:
+        words, records = vocabulary(), self._run.evidence.records
+        files = any(isinstance(record.reference.uid, str) and "." in record.reference.uid for record in records)
+        refers = may_refer(text, words, files=files)
+        counts = bool(records) and may_count(text, words)
+        if not (refers or counts):
+            return []
         from nr_agent_core.domain.statements.half_truths import HalfTruths
 
         found = HalfTruths(text, self._run, self._told, self._earlier, self._claims, self._rounds_before)
-        notices = found.notices()
+        notices = found.notices(refers=refers, counts=counts)
         self.doubts += found.doubts
         return notices

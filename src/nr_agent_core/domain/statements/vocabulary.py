@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 _PACKAGE: Final = "nr_agent_core.domain.statements"
-_DENYING: Final = ("nothing", "none", "never")
 
 
 class Vocabulary:
@@ -49,11 +48,12 @@ class Vocabulary:
                 for noun in listed.split():
                     self.nouns.setdefault(noun, set()).add(name)
         self.no_call = self.phrases("call", "no_call")
-        numbers = "|".join(sorted(self.numbers, key=len, reverse=True))
-        self.counting = re.compile(rf"(?<!\w)(?:{numbers}|\d{{1,3}})\s+[^\W\d_]", re.IGNORECASE)
-        hints = {word for part in self.each("denial") for name in _DENYING for word in part[name].split()}
-        hints |= {phrase.split()[-1] for part in self.each("denial") for phrase in part["phrases"].split("|")}
-        self.denying = re.compile(rf"(?:(?<!\w)|(?=n't))(?:{'|'.join(sorted(hints))})(?!\w)|n’t", re.IGNORECASE)
+        self.counting = frozenset(self.numbers)
+        self.settled = self.words("denial", "settled")
+        self.denying = self.settled.union(*(self.words("denial", name) for name in ("nothing", "none", "never")))
+        self.undone = frozenset[str]().union(
+            *(self.words("denial", name) for name in ("change", "created", "updated", "deleted", "exists"))
+        )
 
     @property
     def denials(self) -> tuple["DenialWords", ...]:
@@ -96,7 +96,7 @@ class DenialWords:
         core = self.nothing | self.none | self.objects | self.never | self.anything | self.exists
         self.known = core | self.done | words("frame")
         self.denying = self.nothing | self.none | self.never
-        self.settled = frozenset(phrase.split()[-1] for phrase in self.phrases)
+        self.settled = words("settled")
 
 
 @functools.cache
