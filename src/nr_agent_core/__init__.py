@@ -10,7 +10,7 @@ from nr_agent_core.chat import Chat, ConversationView, ErrorView, MessageView, N
 from nr_agent_core.defaults.access import RoleAccess
 from nr_agent_core.defaults.fixed_configuration import FixedConfiguration
 from nr_agent_core.domain.approvals import CallCard, Card, Decision
-from nr_agent_core.domain.claims import Claim, ClaimDetector, ClaimPolicy
+from nr_agent_core.domain.claims import Claim, ClaimDetector, ClaimPolicy, Vocabulary
 from nr_agent_core.domain.continue_phrases import ContinuePhraseRouter, PhraseKind
 from nr_agent_core.domain.conversation import ConversationStatus, Message, MessageRole
 from nr_agent_core.domain.errors import (
@@ -37,6 +37,7 @@ from nr_agent_core.domain.errors import (
     StoreUnavailableError,
     ToolDeclarationError,
     ToolMissingError,
+    VocabularyError,
 )
 from nr_agent_core.domain.failures import FailureCode
 from nr_agent_core.domain.gate import DenialReason
@@ -137,6 +138,8 @@ __all__ = [
     "ToolResult",
     "TrustZones",
     "UpkeepReport",
+    "Vocabulary",
+    "VocabularyError",
     "WriteEvidence",
     "WriteKind",
     "Wrote",

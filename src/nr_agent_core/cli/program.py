@@ -10,9 +10,10 @@ from typing import Any, Final
 
 from nr_agent_core.cli.audit.command import AuditCommand
 from nr_agent_core.cli.command import Command
+from nr_agent_core.cli.explain.command import ExplainCommand
 
 PROGRAM: Final = "nr-agent-core"
-COMMANDS: Final[tuple[Command, ...]] = (AuditCommand(),)
+COMMANDS: Final[tuple[Command, ...]] = (AuditCommand(), ExplainCommand())
 
 _DISTRIBUTION: Final = "nr-agent-core"
 # What a shell reports for a program that was interrupted, or whose reader went away.

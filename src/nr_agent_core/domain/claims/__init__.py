@@ -8,5 +8,6 @@ a word is used (V4, V5). Nothing is compiled before the first text is looked at.
 
 from nr_agent_core.domain.claims.claim import Claim, ClaimPolicy
 from nr_agent_core.domain.claims.claim_detector import ClaimDetector
+from nr_agent_core.domain.claims.vocabulary import Vocabulary
 
-__all__ = ["Claim", "ClaimDetector", "ClaimPolicy"]
+__all__ = ["Claim", "ClaimDetector", "ClaimPolicy", "Vocabulary"]

@@ -2,7 +2,6 @@
 Words of a host's own trade, added to those of the languages (V2).
 """
 
-import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
@@ -23,6 +22,8 @@ def _entries(subject: str, given: Iterable[str], *, spaced: bool) -> tuple[str, 
     """
     if isinstance(given, str):
         raise VocabularyError(subject, given, "is one text; a list of texts is meant")
+    import unicodedata
+
     found: list[str] = []
     for entry in given:
         plain = unicodedata.normalize("NFC", entry).replace("\u2019", "'").lower() if isinstance(entry, str) else ""

@@ -1,0 +1,3 @@
+"""
+The command ``explain``: where an answer claims a change, and why other places are none.
+"""
