@@ -18,7 +18,6 @@ of this process and nothing uses a network, so what is measured is the system it
 
 import argparse
 import asyncio
-import functools
 import gc
 import importlib.metadata
 import json
@@ -34,152 +33,51 @@ import threading
 import time
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+from bench.dialogue import (
+    FINAL_BODY,
+    WRITES,
+    do_write,
+    final_text,
+    is_write,
+    num_after_seite,
+    page_record,
+    user_text,
+    write_text,
+)
+from bench.measuring import Figures, SqliteProbe, pct, stats, store_size
 
 warnings.filterwarnings("ignore")
 os.environ.setdefault("OTEL_SDK_DISABLED", "true")
 
-Figures = dict[str, Any]
 Options = Sequence[tuple[str, str, Sequence[str]]]
 
-FINAL_BODY = (
-    "Ich habe mir die Seite angesehen. Der Titel passt zum Inhalt, die Beschreibung ist etwas kurz "
-    "und das zweite Inhaltselement hat keine Überschrift. The page is visible in the menu and was "
-    "last changed by the editor group. Wenn du möchtest, schlage ich einen neuen Text für die "
-    "Beschreibung vor; dafür brauche ich nur die gewünschte Zielgruppe und den Tonfall. "
-    "Es wurde noch nichts geändert. Nothing was saved in this step. "
-)
-
-WRITES: list[int] = []
-"""What the writing tool was executed for, in this process."""
-
-
-# -- the dialogue ---------------------------------------------------------------------------------
-
-
-def user_text(i: int) -> str:
-    """A message that makes the model read a page."""
-    return f"Bitte prüfe Seite {i} und sag mir, ob der Titel zum Inhalt passt. Please check page {i} as well."
-
-
-def write_text(i: int) -> str:
-    """A message that makes the model change a page."""
-    return f"Setze den Titel von Seite {i} auf 'Neuer Titel {i}' und speichere das bitte."
-
-
-def final_text(i: int) -> str:
-    """The model's answer, about 600 bytes."""
-    return f"Seite {i}: {FINAL_BODY}"
-
-
-def page_record(uid: int) -> str:
-    """What the reading tool returns."""
-    return json.dumps(
-        {
-            "uid": uid,
-            "pid": 1,
-            "title": f"Titel der Seite {uid}",
-            "slug": f"/bereich/titel-der-seite-{uid}",
-            "doktype": 1,
-            "hidden": 0,
-            "description": "Kurze Beschreibung der Seite, wie sie in der Suche erscheint.",
-            "content": [{"uid": uid * 10 + k, "CType": "text", "header": f"Abschnitt {k}"} for k in range(3)],
-        },
-        ensure_ascii=False,
-    )
-
-
-def do_write(uid: int, title: str) -> str:
-    """The effect of the writing tool."""
-    WRITES.append(uid)
-    return json.dumps({"ok": True, "record": f"pages:{uid}", "title": title}, ensure_ascii=False)
-
-
-def is_write(text: str) -> bool:
-    """Whether a user's message asks for a change."""
-    return text.startswith("Setze")
-
-
-def num_after_seite(text: str) -> int:
-    """The number of the page that a message is about."""
-    words = text.replace("Page", "Seite").split()
-    return int(words[words.index("Seite") + 1].strip(":"))
-
-
-# -- measuring ------------------------------------------------------------------------------------
-
-
-def pct(values: Iterable[float], q: float) -> float:
-    """The *q* quantile."""
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, int(q * len(ordered)))]
-
-
-def stats(ms: Sequence[float]) -> Figures:
-    """What is said about a list of durations."""
-    return {
-        "median_ms": round(statistics.median(ms), 3),
-        "p99_ms": round(pct(ms, 0.99), 3),
-        "turns_per_s": round(1000 * len(ms) / sum(ms), 1),
-    }
-
-
-def store_size(path: str) -> int:
-    """Bytes of a SQLite file and what lies beside it."""
-    files = (Path(path + suffix) for suffix in ("", "-wal", "-shm", "-journal"))
-    return sum(file.stat().st_size for file in files if file.exists())
-
-
-class SqliteProbe:
-    """
-    Counts connections, commits and statements of this process, and reads the PRAGMAs really in force.
-    """
-
-    def __init__(self) -> None:
-        self.connections = self.commits = self.statements = 0
-        self.pragmas: set[tuple[str, str]] = set()
-        self.last: sqlite3.Connection | None = None
-
-    def install(self) -> None:
-        """From now on every connection is watched."""
-        real, probe = sqlite3.connect, self
-
-        @functools.cache
-        def watched(kind: type[sqlite3.Connection]) -> type[sqlite3.Connection]:
-            def close(connection: sqlite3.Connection) -> None:
-                probe.note(connection)
-                kind.close(connection)
-
-            return type("Watched", (kind,), {"close": close})
-
-        def connect(*arguments: Any, **options: Any) -> sqlite3.Connection:
-            options["factory"] = watched(options.get("factory", sqlite3.Connection))
-            connection = real(*arguments, **options)
-            probe.connections += 1
-            probe.last = connection
-            connection.set_trace_callback(probe.trace)
-            return connection
-
-        sqlite3.connect = connect  # type: ignore[assignment]
-
-    def trace(self, sql: str) -> None:
-        """One more statement."""
-        self.statements += 1
-        if sql.lstrip().upper().startswith(("COMMIT", "END")):
-            self.commits += 1
-
-    def note(self, connection: sqlite3.Connection) -> None:
-        """Read the PRAGMAs of a connection that is still open."""
-        try:
-            connection.set_trace_callback(None)
-            (journal,) = connection.execute("PRAGMA journal_mode").fetchone()
-            (level,) = connection.execute("PRAGMA synchronous").fetchone()
-        except sqlite3.Error:
-            return
-        self.pragmas.add((journal, ("OFF", "NORMAL", "FULL", "EXTRA")[level]))
-
+__all__ = [
+    "FINAL_BODY",
+    "WRITES",
+    "Figures",
+    "Options",
+    "SqliteProbe",
+    "do_write",
+    "final_text",
+    "is_write",
+    "main",
+    "num_after_seite",
+    "page_record",
+    "pct",
+    "probe",
+    "stats",
+    "store_size",
+    "user_text",
+    "w1",
+    "w2",
+    "w3",
+    "w3p",
+    "write_text",
+]
 
 # -- the workloads --------------------------------------------------------------------------------
 
