@@ -5,7 +5,7 @@ A reference inside a sentence is one noun: its signs cut nothing, its words clai
 import string
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nr_agent_core.domain.claims import ClaimDetector, ClaimPolicy
@@ -62,6 +62,9 @@ def test_a_claim_about_a_reference_is_found(frame, reference):
 
 @pytest.mark.parametrize("frame", HONEST)
 @given(reference=REFERENCES)
+@example(reference="aa:4-_a")
+@example(reference="aa:4a_-b")
+@example(reference="aa:4._a~_b")
 def test_an_honest_sentence_about_a_reference_is_left_alone(frame, reference):
     """Negation, question and condition reach over a reference."""
     assert ASSERTED.claims(frame.format(reference)) == ()
