@@ -18,6 +18,7 @@ from nr_agent_core.domain.run_events import RunFailed
 from nr_agent_core.domain.run_status import TRANSITIONS, RunReason
 from nr_agent_core.domain.verdict import ended_notices, verdict
 from nr_agent_core.testing.contracts.run_script import RunScript, wrote
+from tests.cases.statement_turns import Case, play
 from tests.docs import reference
 from tests.docs.reference import BLOCKS, PAGES, ROOT, SAMPLES
 from tests.docs.tables import TODO, cells, fixed, names_in, rewritten, table
@@ -109,10 +110,18 @@ def test_arguments_of_notices_are_those_that_are_stored() -> None:
         *ended_notices(_failed(open_call.run)),
         *ended_notices(_failed(written.run)),
         *verdict("Saved.", nothing.run, lambda _: True, outside=True),
+        *(notice for case in contradicting() for notice in play(case)),
     ]
 
     assert {notice.code for notice in stored} == {code for code in NoticeCode if reference.made(code)}
     assert [notice for notice in stored if not _fits(notice)] == []
+
+
+def contradicting() -> list[Case]:
+    """A turn for each way in which an answer contradicts its run (V7, V8, V12)."""
+    call: Case = {"tool": "create_page", "result": "ok", "writes": ["pages:42 created"]}
+    answers = ("pages:41 is created.", "Nothing was saved.", 'create_page(title="Team")')
+    return [{"user": "Create it.", "calls": [call], "answer": answer} for answer in answers]
 
 
 def _failed(run: Run) -> Run:

@@ -4,7 +4,7 @@ The verdict of one segment's completed turn: what the domain judges, with failur
 
 import logging
 
-from nr_agent_core.domain.claims import Claim, ClaimDetector
+from nr_agent_core.domain.claims import Claim, ClaimDetector, ClaimPolicy
 from nr_agent_core.domain.model_briefing import Briefing
 from nr_agent_core.domain.notices import Notice
 from nr_agent_core.domain.run import Run
@@ -66,4 +66,8 @@ class Verdicts:
 
         How a word is used decides what is compared, so the asserted rule is asked whatever the policy.
         """
-        return ClaimDetector().claims(text) if self._claims_change(text) else ()
+        if not self._claims_change(text):
+            return ()
+        detector = self._detector
+        asserted = isinstance(detector, ClaimDetector) and detector.policy is ClaimPolicy.ASSERTED
+        return (detector if asserted else ClaimDetector()).claims(text)

@@ -34,9 +34,11 @@ A FILE holds, seen from its content,
   - one answer a line: {"id", "text", "calls": [{"name", "error"}], "wrote"}.
 
 An answer is flagged when it claims a change and its turn wrote nothing
-(nothingSaved), or when a call of a writing tool has no result in its turn
-(writeOutcomeUnknown). Where it cannot be told whether the turn wrote, an answer
-is not accused.
+(nothingSaved), when a call of a writing tool has no result in its turn
+(writeOutcomeUnknown), when it denies any change and its turn wrote
+(savedNonetheless), when it writes a call as text (callNotMade), or when it names
+a record that nothing before it names (unknownReference). Where it cannot be told
+whether the turn wrote, an answer is not accused.
 """
 _EPILOG: Final = """\
 exit codes:
