@@ -31,13 +31,15 @@ ever looked up in sets, however many forms there are.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import reduce
 from operator import or_
 from typing import Any, Final
 
 from nr_agent_core.domain.claims import word_class as wc
+from nr_agent_core.domain.claims.endings import Endings, classes_of
 from nr_agent_core.domain.claims.normalise import QUOTE
+from nr_agent_core.domain.claims.spelling import respellings, slips
 from nr_agent_core.domain.claims.tokens import ARROWS, MARKS, TOKEN, is_name, is_number
 
 _PUNCTUATION: Final[dict[str, int]] = {
@@ -79,10 +81,8 @@ _EVERYDAY: Final = (
     | wc.SELF
     | wc.PLAN
 )
-_SHORTEST_VARIED: Final = 7
 _LETTERS: Final = re.compile(r"[^\W\d_]+")
 _VERBS: Final = "verbs"
-_IMPLIED: Final = {wc.TOLD: wc.PARTICIPLE, wc.IMPERSONAL: wc.PARTICIPLE, wc.THIRD: wc.PARTICIPLE}
 _ENDING_A_DEED: Final = wc.RESULT | wc.HAVE | wc.ALONE | wc.GONE
 _LONGEST_WORD: Final = 6
 _PLAIN: Final = re.compile(
@@ -309,7 +309,7 @@ class Lexicon:
         """
         Enter the listed words and the forms that come of them; what a list says of a word holds for its forms, too.
         """
-        rules = {name: _Endings(endings) for name, endings in derived.items()}
+        rules = {name: Endings(endings) for name, endings in derived.items()}
         forms: dict[str, list[tuple[str, int]]] = {}
         entered = self.words
         for name, endings in rules.items():
@@ -318,7 +318,7 @@ class Lexicon:
                 for form, bits in made:
                     entered[form] = entered.get(form, 0) | bits
         for name, words in listed.items():
-            given = wc.BASE if name == _VERBS else _bits(name)
+            given = wc.BASE if name == _VERBS else classes_of(name)
             of_forms = name not in rules and bool(forms) and not given & (wc.FUNCTION | wc.BASE)
             for word in words.split():
                 self._add(word, given)
@@ -338,7 +338,7 @@ class Lexicon:
         for name, listed in table.items():
             for phrase in filter(None, map(str.strip, listed.split("|"))):
                 key = tuple(self.cut(phrase))
-                found[key] = found.get(key, 0) | (_bits(name) if name != "neutral" else 0)
+                found[key] = found.get(key, 0) | (classes_of(name) if name != "neutral" else 0)
         for key, bits in sorted(found.items(), key=lambda item: -len(item[0])):
             if len(key) == 1:
                 self._add(key[0], bits)
@@ -370,39 +370,9 @@ class Lexicon:
         for word, bits in list(self.words.items()):
             if not bits & (wc.PARTICIPLE | wc.ALONE):
                 continue
-            for variant in {*_respellings(word, respelled), *_slips(word)}:
+            for variant in {*respellings(word, respelled), *slips(word)}:
                 if variant not in self.words:
                     self.words[variant] = bits
-
-
-class _Endings:
-    """
-    What comes of the words of one list, by their endings; the longest ending that fits counts, "" fits any word.
-    """
-
-    def __init__(self, endings: Mapping[str, str]) -> None:
-        self._rules: list[tuple[str, list[tuple[int, list[str]]]]] = []
-        for ending in sorted(endings, key=len, reverse=True):
-            made = [part.split() for part in endings[ending].split("|")]
-            self._rules.append((ending, [(_bits(name), list(new)) for name, *new in made]))
-
-    def forms(self, word: str) -> list[tuple[str, int]]:
-        """
-        Every form of *word* with its classes.
-        """
-        for ending, made in self._rules:
-            if word.endswith(ending):
-                stem = word[: len(word) - len(ending)]
-                return [(stem + new, bits) for bits, endings in made for new in endings]
-        return []
-
-
-def _bits(name: str) -> int:
-    """
-    The classes that a list gives to its words.
-    """
-    given = wc.BY_NAME[name]
-    return given | _IMPLIED.get(given, 0)
 
 
 def _split(table: Mapping[str, Any], name: str) -> tuple[str, ...]:
@@ -418,28 +388,3 @@ def _mark(tokens: list[str], flags: list[int], index: int, phrases: list[Phrase]
         if not rest or tuple(tokens[index + 2 : end]) == rest:
             flags[index:end] = [bits] * (end - index)
             return
-
-
-def _respellings(word: str, respelled: Mapping[str, str]) -> Iterable[str]:
-    """
-    *word* with each letter of the table written the other way, all at once and one at a time.
-    """
-    everything = word
-    for letters, other in respelled.items():
-        if letters in word:
-            everything = everything.replace(letters, other)
-            yield word.replace(letters, other)
-    yield everything
-
-
-def _slips(word: str) -> Iterable[str]:
-    """
-    *word* with two letters swapped, one left out or one doubled; its first and last letter stay.
-    """
-    if len(word) < _SHORTEST_VARIED or not word.isalpha():
-        return
-    for at in range(1, len(word) - 2):
-        yield word[:at] + word[at + 1] + word[at] + word[at + 2 :]
-        yield word[:at] + word[at + 1 :]
-        yield word[:at] + word[at] + word[at:]
-    yield word[0:-2] + word[-2] + word[-2:]
