@@ -123,8 +123,8 @@ def _other_records(arguments: Mapping[str, JsonValue]) -> str:
 
 def _saved_nonetheless(arguments: Mapping[str, JsonValue]) -> str:
     records, tools = _names(arguments.get("records")), _names(arguments.get("tools"))
-    written = f"Written: {records}." if records else f"Carried out: {tools}."
-    return f"The run behind this answer did change something. {written}"
+    told = f"The run behind this answer did change something. Written: {records or 'no record'}."
+    return f"{told} Carried out, naming no record: {tools}." if tools else told
 
 
 def _unknown_outcome(arguments: Mapping[str, JsonValue]) -> str:

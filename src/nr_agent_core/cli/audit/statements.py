@@ -13,7 +13,7 @@ from nr_agent_core.domain.statements.glance import may_deny, may_refer
 from nr_agent_core.domain.statements.references import Told, references, uncertain, unfamiliar
 from nr_agent_core.domain.statements.sentences import sentences, stated
 from nr_agent_core.domain.statements.spelled_calls import spelled_calls
-from nr_agent_core.domain.statements.vocabulary import vocabulary
+from nr_agent_core.domain.statements.wording import wording
 from nr_agent_core.domain.write_evidence import Wrote
 
 
@@ -39,13 +39,13 @@ class Stated:
         known = dict.fromkeys((*self._tools.seen, *self._tools.patterns))
         names = [name for name in known if name not in called and name in answer.text]
         text = answer.text
-        for call in spelled_calls(answer.text, names, vocabulary()) if names else ():
+        for call in spelled_calls(answer.text, names, wording()) if names else ():
             text = text[: call.start] + " " * (call.end - call.start) + text[call.end :]
         return text
 
     def saved_nonetheless(self, text: str, answer: Answer, proof: TurnEvidence) -> bool:
         """Whether *text* denies every change although exactly one call of the turn wrote."""
-        words = vocabulary()
+        words = wording()
         wrote = [call for call in answer.calls if self._wrote(call.name, call.outcome)]
         if proof.wrote is not Wrote.YES or len(wrote) > 1 or not may_deny(text, words):
             return False
@@ -63,7 +63,7 @@ class Stated:
         given = answer.given
         if given is None:
             return []
-        words, told_of = vocabulary(), stated(text)
+        words, told_of = wording(), stated(text)
         found = references(told_of, files=False) if may_refer(text, words, files=False) else []
         if not found:
             return []

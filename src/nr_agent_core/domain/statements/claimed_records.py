@@ -9,13 +9,13 @@ from nr_agent_core.domain.claims.claim import Claim
 from nr_agent_core.domain.statements.deeds import Deeds
 from nr_agent_core.domain.statements.references import Reference, uncertain
 from nr_agent_core.domain.statements.sentences import Sentence
-from nr_agent_core.domain.statements.vocabulary import Vocabulary
+from nr_agent_core.domain.statements.wording import Wording
 
 _REACH = 4
 """So many words before a reference may hold the preposition that makes it a place, a source or a part."""
 
 
-def plain(sentence: Sentence, words: Vocabulary) -> bool:
+def plain(sentence: Sentence, words: Wording) -> bool:
     """
     Whether *sentence* says what it says of this run and of nothing less: no negation, question, example or past.
     """
@@ -28,7 +28,7 @@ def plain(sentence: Sentence, words: Vocabulary) -> bool:
 
 
 def claimed_wrongly(
-    found: Iterable[Reference], sentences: Iterable[Sentence], claims: Iterable[Claim], deeds: Deeds, words: Vocabulary
+    found: Iterable[Reference], sentences: Iterable[Sentence], claims: Iterable[Claim], deeds: Deeds, words: Wording
 ) -> list[Reference]:
     """
     References that a sentence claims as written although the run wrote others of their kind.
@@ -52,7 +52,7 @@ def claimed_wrongly(
 
 
 def _wrong(
-    inside: list[Reference], sentence: Sentence, said: list[Claim], deeds: Deeds, words: Vocabulary
+    inside: list[Reference], sentence: Sentence, said: list[Claim], deeds: Deeds, words: Wording
 ) -> Iterator[Reference]:
     any_written = any(map(deeds.wrote, inside))
     for group in _groups(inside, sentence, words):
@@ -80,7 +80,7 @@ def _named_by_a_write(reference: Reference, deeds: Deeds) -> bool:
     return re.search(rf"(?<!\w){re.escape(key)}(?!\w)", deeds.said) is not None
 
 
-def _groups(inside: list[Reference], sentence: Sentence, words: Vocabulary) -> Iterator[list[Reference]]:
+def _groups(inside: list[Reference], sentence: Sentence, words: Wording) -> Iterator[list[Reference]]:
     """References that are listed one after the other: "pages:31, pages:32 and pages:33"."""
     group: list[Reference] = []
     for reference in inside:
@@ -98,7 +98,7 @@ def _unlabelled(text: str) -> str:
     return re.sub(r"\bu?ids?\b", " ", text, flags=re.IGNORECASE)
 
 
-def _governed(reference: Reference, sentence: Sentence, said: list[Claim], words: Vocabulary) -> bool:
+def _governed(reference: Reference, sentence: Sentence, said: list[Claim], words: Wording) -> bool:
     """Whether a preposition makes *reference* something else than what was written: "under pages:1"."""
     before = _unlabelled(sentence.text[: reference.start - sentence.start]).lower()
     before = re.split(r"[;:.!?](?=\s)", before)[-1].rstrip(" *_`(=:")

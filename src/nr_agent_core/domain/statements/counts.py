@@ -12,7 +12,7 @@ from nr_agent_core.domain.statements.claimed_records import plain
 from nr_agent_core.domain.statements.deeds import Deeds
 from nr_agent_core.domain.statements.references import singular
 from nr_agent_core.domain.statements.sentences import Sentence
-from nr_agent_core.domain.statements.vocabulary import Vocabulary, vocabulary
+from nr_agent_core.domain.statements.wording import Wording, wording
 from nr_agent_core.domain.tool_result import RecordWrite, WriteKind
 
 _MOST = 999
@@ -36,7 +36,7 @@ class Count(NamedTuple):
 
 @functools.cache
 def _counted() -> "re.Pattern[str]":
-    words = vocabulary()
+    words = wording()
     numbers = "|".join(sorted(words.numbers, key=len, reverse=True))
     partitive = "|".join(sorted(words.partitive))
     determiner = "|".join(sorted(words.determiners))
@@ -49,7 +49,7 @@ def _counted() -> "re.Pattern[str]":
 
 
 def miscounted(
-    sentences: Iterable[Sentence], claims: Iterable[Claim], deeds: Deeds, words: Vocabulary, *, whole: str
+    sentences: Iterable[Sentence], claims: Iterable[Claim], deeds: Deeds, words: Wording, *, whole: str
 ) -> Iterator[Count]:
     """
     Numbers claimed that are higher than what this run and the turns before it wrote of that kind.
@@ -70,7 +70,7 @@ def miscounted(
             yield from _wrong(sentence, said, deeds, words)
 
 
-def _wrong(sentence: Sentence, said: list[Claim], deeds: Deeds, words: Vocabulary) -> Iterator[Count]:
+def _wrong(sentence: Sentence, said: list[Claim], deeds: Deeds, words: Wording) -> Iterator[Count]:
     updated = all(claim.word in words.updating for claim in said)
     for match in _counted().finditer(sentence.text):
         number = words.numbers.get(match[1].lower()) or (int(match[1]) if match[1].isdigit() else 0)
@@ -84,9 +84,7 @@ def _wrong(sentence: Sentence, said: list[Claim], deeds: Deeds, words: Vocabular
             yield Count(number, noun)
 
 
-def _noun(
-    told: str, onwards: str, words: Vocabulary, deeds: Deeds, *, updated: bool
-) -> tuple[str, frozenset[str]] | None:
+def _noun(told: str, onwards: str, words: Wording, deeds: Deeds, *, updated: bool) -> tuple[str, frozenset[str]] | None:
     """The first word that names a kind of record that the run wrote, with the tables' names for it."""
     kinds = {singular(table) for table in _tables(deeds.records)}
     if updated and _whole_containers(deeds, words):
@@ -110,7 +108,7 @@ def _number_of(names: frozenset[str], deeds: Deeds) -> int:
     return sum(_ANY in names or not names.isdisjoint(map(singular, _tables((record,)))) for record in everything)
 
 
-def _whole_containers(deeds: Deeds, words: Vocabulary) -> bool:
+def _whole_containers(deeds: Deeds, words: Wording) -> bool:
     """Whether all that was written are folders that came or went: no file in them was changed."""
     kinds = {record.kind for record in deeds.records if record.reference.table.lower() in words.containers}
     return deeds.tables <= words.containers and WriteKind.UPDATED not in kinds
@@ -122,7 +120,7 @@ def _tables(records: Iterable[RecordWrite]) -> set[str]:
     return tables | {table.rpartition("_")[2] for table in tables}
 
 
-def _governed(before: str, words: Vocabulary) -> bool:
+def _governed(before: str, words: Wording) -> bool:
     """Whether a preposition stands before the number: "for two customers", "auf beiden Seiten"."""
     for word in reversed(re.findall(r"[^\W\d_]+", before.lower())):
         if word in words.prepositions and word not in words.determiners:
@@ -132,5 +130,5 @@ def _governed(before: str, words: Vocabulary) -> bool:
     return False
 
 
-def _says(number: int, text: str, words: Vocabulary) -> bool:
+def _says(number: int, text: str, words: Wording) -> bool:
     return any(value == number and re.search(rf"(?<!\w){word}(?!\w)", text) for word, value in words.numbers.items())

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from nr_agent_core.domain.statements.sentences import Sentence
-from nr_agent_core.domain.statements.vocabulary import DenialWords, Vocabulary
+from nr_agent_core.domain.statements.wording import DenialWords, Wording
 from nr_agent_core.domain.tool_result import WriteKind
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*|\d+|\ue000")
@@ -15,7 +15,7 @@ _PARTS = re.compile(r"[,;–—]")
 _ITEM = re.compile(r"\s*(?:[-*+•–—·]|\d{1,3}[.)]|#{1,6}|\|)\s")
 
 
-def denial(sentences: Iterable[Sentence], kinds: frozenset[WriteKind], words: Vocabulary) -> Sentence | None:
+def denial(sentences: Iterable[Sentence], kinds: frozenset[WriteKind], words: Wording) -> Sentence | None:
     """
     The first sentence that says without any restriction that nothing was changed; None without one.
 

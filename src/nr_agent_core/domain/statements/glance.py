@@ -5,7 +5,7 @@ Quick looks at an answer: whether it holds anything that could be compared. Most
 import re
 from typing import Final
 
-from nr_agent_core.domain.statements.vocabulary import Vocabulary
+from nr_agent_core.domain.statements.wording import Wording
 
 _DIGITS: Final = re.compile(r"\d+")
 _CUT: Final = re.compile(r"[.!?;,\n–—]")
@@ -22,7 +22,7 @@ def _tokens(text: str) -> list[str]:
     return text.lower().replace("’", "'").replace("n't", " n't").split()
 
 
-def may_refer(text: str, words: Vocabulary, *, files: bool) -> bool:
+def may_refer(text: str, words: Wording, *, files: bool) -> bool:
     """Whether a reference to a record may stand in *text*: looked for around its digits only."""
     for match in _DIGITS.finditer(text):
         at, end = match.span()
@@ -33,7 +33,7 @@ def may_refer(text: str, words: Vocabulary, *, files: bool) -> bool:
     return files and _FILE.search(text) is not None
 
 
-def _refers(text: str, at: int, end: int, words: Vocabulary) -> bool:
+def _refers(text: str, at: int, end: int, words: Wording) -> bool:
     sign = text[at - 1]
     if sign == "#":
         return True
@@ -51,7 +51,7 @@ def _refers(text: str, at: int, end: int, words: Vocabulary) -> bool:
     return False
 
 
-def may_count(text: str, words: Vocabulary) -> bool:
+def may_count(text: str, words: Wording) -> bool:
     """Whether a number that could count records may stand in *text*."""
     if not words.counting.isdisjoint(_tokens(text)):
         return True
@@ -62,7 +62,7 @@ def may_count(text: str, words: Vocabulary) -> bool:
     )
 
 
-def may_deny(text: str, words: Vocabulary) -> bool:
+def may_deny(text: str, words: Wording) -> bool:
     """Whether some part of *text* holds both a word that denies and one for a change."""
     if words.denying.isdisjoint(_tokens(text)):
         return False

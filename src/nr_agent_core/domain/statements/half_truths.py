@@ -12,7 +12,7 @@ from nr_agent_core.domain.statements.counts import miscounted
 from nr_agent_core.domain.statements.deeds import Deeds
 from nr_agent_core.domain.statements.references import Reference, Told, references, uncertain, unfamiliar
 from nr_agent_core.domain.statements.sentences import Sentence, sentences, stated
-from nr_agent_core.domain.statements.vocabulary import vocabulary
+from nr_agent_core.domain.statements.wording import wording
 from nr_agent_core.domain.tool_result import Outcome, RecordWrite
 
 _LOOKED_AT = 200
@@ -41,7 +41,7 @@ class HalfTruths:
         rounds_before: int,
     ) -> None:
         self._text, self._run, self._asked, self._rounds_before = text, run, told, rounds_before
-        self._words = vocabulary()
+        self._words = wording()
         self._deeds = Deeds(run, earlier)
         self._claims_of = claims
         self._claims: tuple[Claim, ...] | None = None

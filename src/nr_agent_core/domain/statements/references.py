@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from nr_agent_core.domain.statements.sentences import Sentence
-from nr_agent_core.domain.statements.vocabulary import Vocabulary, vocabulary
+from nr_agent_core.domain.statements.wording import Wording, wording
 
 _PART: Final = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+")
 _LABEL: Final = re.compile("[iI][dD]")
@@ -33,7 +33,7 @@ class Reference(NamedTuple):
 
 @functools.cache
 def _patterns() -> "dict[str, re.Pattern[str]]":
-    words = vocabulary()
+    words = wording()
     joined, numbered = "|".join(sorted(words.joiners)), "|".join(sorted(words.numbered))
     number = r"#?\d{1,18}(?![\w-]|[.,:]\w)"
     return {
@@ -71,7 +71,7 @@ def references(text: str, *, files: bool) -> list[Reference]:
         text: what :func:`~nr_agent_core.domain.statements.sentences.stated` gave.
         files: whether file names are references.
     """
-    patterns, words = _patterns(), vocabulary()
+    patterns, words = _patterns(), wording()
     found: list[Reference] = []
     if text.count("-") >= 4:
         found += (
@@ -106,7 +106,7 @@ def references(text: str, *, files: bool) -> list[Reference]:
 
 def _labelled(text: str) -> Iterator[Reference]:
     """Two in "uid 12 und 57"; a number of an event log or a network is none of the host's."""
-    patterns, foreign = _patterns(), vocabulary().foreign
+    patterns, foreign = _patterns(), wording().foreign
     for match in patterns["label"].finditer(text):
         before = re.split(r"[^\w]+", text[max(0, match.start() - 24) : match.start()].rstrip(" -").lower())[-1]
         if before in foreign:
@@ -168,8 +168,7 @@ class Told:
     def tables(self) -> frozenset[str]:
         """Tables of references that tools returned."""
         return (
-            frozenset(match[1].lower() for match in _patterns()["table"].finditer(self._results))
-            - vocabulary().no_table
+            frozenset(match[1].lower() for match in _patterns()["table"].finditer(self._results)) - wording().no_table
         )
 
     def same_form(self, reference: Reference) -> bool:
@@ -191,7 +190,7 @@ def is_file_name(uid: int | str) -> bool:
     return isinstance(uid, str) and re.search(r"[\w-]\.[A-Za-z][A-Za-z0-9]{0,7}\Z", uid) is not None
 
 
-def uncertain(reference: Reference, sentence: Sentence, words: Vocabulary) -> str | None:
+def uncertain(reference: Reference, sentence: Sentence, words: Wording) -> str | None:
     """
     Why nothing certain can be said of *reference* in its sentence; None when it can.
     """

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from nr_agent_core.domain.statements.vocabulary import Vocabulary
+from nr_agent_core.domain.statements.wording import Wording
 
 _LONGEST = 20_000
 _LOOKED_AT = 50
@@ -69,7 +69,7 @@ def _patterns() -> "dict[str, re.Pattern[str]]":
     }
 
 
-def spelled_calls(text: str, tools: Iterable[str], words: Vocabulary) -> Iterator[SpelledCall]:
+def spelled_calls(text: str, tools: Iterable[str], words: Wording) -> Iterator[SpelledCall]:
     """
     The calls of *tools* that *text* spells out, each standing for itself: not explained, recounted or proposed.
     """
@@ -180,7 +180,7 @@ def _values(body: str) -> tuple[str, ...]:
     return tuple(found.strip("\"'") for found in _patterns()["value"].findall(body))
 
 
-def _only_told(text: str, call: SpelledCall, words: Vocabulary) -> bool:
+def _only_told(text: str, call: SpelledCall, words: Wording) -> bool:
     """Whether the lines before say that it is an example, a proposal or a recount; or its values are none."""
     if all(_patterns()["placeholder"].search(value) for value in call.values):
         return True

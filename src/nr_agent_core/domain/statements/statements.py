@@ -9,7 +9,7 @@ from nr_agent_core.domain.claims.claim import Claim
 from nr_agent_core.domain.notices import JsonValue, Notice, NoticeCode
 from nr_agent_core.domain.run import Run
 from nr_agent_core.domain.statements.glance import may_count, may_deny, may_refer
-from nr_agent_core.domain.statements.vocabulary import vocabulary
+from nr_agent_core.domain.statements.wording import wording
 from nr_agent_core.domain.tool_result import RecordWrite
 from nr_agent_core.domain.write_evidence import Wrote
 
@@ -84,7 +84,7 @@ class Statements:
 
         tools: dict[str, None] = {}
         whole = text
-        for call in spelled_calls(whole, offered, vocabulary()):
+        for call in spelled_calls(whole, offered, wording()):
             if recounted(call, self._made()):
                 self.doubts.append("a call written as text may tell of one that was made")
                 continue
@@ -103,7 +103,7 @@ class Statements:
     # -- V8 -----------------------------------------------------------------------------------
 
     def _denied(self, text: str) -> Notice | None:
-        words = vocabulary()
+        words = wording()
         if not may_deny(text, words):
             return None
         from nr_agent_core.domain.statements.deeds import Deeds
@@ -134,7 +134,7 @@ class Statements:
     # -- V7 -----------------------------------------------------------------------------------
 
     def _half_true(self, text: str) -> list[Notice]:
-        words, records = vocabulary(), self._run.evidence.records
+        words, records = wording(), self._run.evidence.records
         files = any(isinstance(record.reference.uid, str) and "." in record.reference.uid for record in records)
         refers = may_refer(text, words, files=files)
         counts = bool(records) and may_count(text, words)

@@ -89,9 +89,9 @@ def _ended(arguments: Mapping[str, object]) -> _Parts:
 
 
 def _nonetheless(arguments: Mapping[str, object]) -> _Parts:
-    if not _listed(arguments.get("records")) and _listed(arguments.get("tools")):
-        return [("notice.savedNonethelessTools", {"tools": arguments["tools"]})]
-    return [("notice.savedNonetheless", {"records": arguments.get("records")})]
+    records, tools = _listed(arguments.get("records")), _listed(arguments.get("tools"))
+    parts: _Parts = [("notice.savedNonetheless", {"records": records})] if records or not tools else []
+    return [*parts, ("notice.savedNonethelessTools", {"tools": tools})] if tools else parts
 
 
 def _before_end(arguments: Mapping[str, object]) -> _Parts:

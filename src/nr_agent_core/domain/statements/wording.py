@@ -10,7 +10,7 @@ from typing import Any, Final
 _PACKAGE: Final = "nr_agent_core.domain.statements"
 
 
-class Vocabulary:
+class Wording:
     """
     Every language's words at once: no language is guessed.
 
@@ -100,14 +100,14 @@ class DenialWords:
 
 
 @functools.cache
-def vocabulary() -> Vocabulary:
+def wording() -> Wording:
     """The words of all shipped languages; read and compiled once per process."""
     from nr_agent_core.domain.package_data import read_toml
 
     shared = read_toml(_PACKAGE, "languages.toml")
-    return Vocabulary((read_toml(_PACKAGE, f"{code}.toml") for code in shared["languages"]), shared["neutral"])
+    return Wording((read_toml(_PACKAGE, f"{code}.toml") for code in shared["languages"]), shared["neutral"])
 
 
 @functools.cache
-def _denials(words: Vocabulary) -> tuple[DenialWords, ...]:
+def _denials(words: Wording) -> tuple[DenialWords, ...]:
     return tuple(DenialWords(table) for table in words.each("denial"))
