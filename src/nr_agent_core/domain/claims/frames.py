@@ -106,6 +106,8 @@ def clause_block(
         return PASSIVE
     if before & (wc.GENERIC | wc.THEN) and clause.joined and use.strength == BEING:
         return BEING
+    if sentence & wc.NO_CHANGE and use.strength <= BEING:
+        return BEING
     if (union & (wc.THEN | wc.GENERIC) or clause.opener & wc.SEQUENCE) and not union & wc.NOW:
         return BEING
     if union & wc.STANDING and not union & (wc.NOW | wc.ALONE):

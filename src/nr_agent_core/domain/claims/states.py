@@ -205,7 +205,7 @@ def _standing(lexicon: Lexicon, tokens: list[str], flags: list[int], clause: Cla
     )
     if union & wc.FIND and union & wc.NOW:
         return start, Use(BEING, "to be found now")
-    if clause.rest & (wc.SELF | wc.SELF_HAVE) or union & (wc.FIND | wc.PROGRESS) or _counts(clause):
+    if clause.rest & (wc.SELF | wc.SELF_HAVE) or union & (wc.FIND | wc.PROGRESS | wc.SOUND) or _counts(clause):
         return None
     verb = wc.BE if lexicon.adjacent else wc.BE | wc.STATE_VERB
     if (
