@@ -57,7 +57,7 @@ class Surroundings:
             lambda: self._lone(line),
             self._heading(line),
             lambda bare: self._block(span, lexicon, bare=bare),
-            lambda form: self._describing(lexicon, form=form),
+            lambda form, past: self._describing(lexicon, form=form, past=past),
         )
 
     def drafted(self, position: int) -> bool:
@@ -89,7 +89,7 @@ class Surroundings:
             if end - match.end() >= _LABELLED:
                 yield match.end(), end
 
-    def _describing(self, lexicon: Lexicon, *, form: bool) -> bool:
+    def _describing(self, lexicon: Lexicon, *, form: bool, past: bool) -> bool:
         """
         Whether the sentences beside the one at hand in its paragraph describe; with a *form*, what follows them does.
         """
@@ -99,7 +99,7 @@ class Surroundings:
             for spans in self._segments.beside(_BESIDE)
         )
         later = form and not self.claimed and len(before) + len(behind) > 1 and not opens(before)
-        return describes(before + behind, later=later)
+        return describes(before + behind, later=later, past=past)
 
     def _lone(self, line: Line) -> bool:
         """
@@ -151,6 +151,8 @@ class Surroundings:
         for bits in flags[1:]:
             union |= bits
         union &= ~wc.INSTRUCTION
+        if len(flags) > 1 and flags[1] & wc.QUOTED:
+            flags[0] &= ~wc.INSTRUCTION
         return union | (flags[0] if flags else 0) | (wc.QUESTION if span.question else 0)
 
     def _earlier(self, lexicon: Lexicon) -> int:

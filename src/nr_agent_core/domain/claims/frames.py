@@ -55,8 +55,8 @@ class Context(NamedTuple):
     outside: Callable[[bool], Outside]
     """Asked with whether the use at hand is a bare one: more stands against those."""
 
-    describing: Callable[[bool], bool]
-    """Asked with whether a form is used: whether the sentences beside it describe instead of telling of a change."""
+    describing: Callable[[bool, bool], bool]
+    """Asked with whether a form is used and whether in a past tense: do the sentences beside it describe?"""
 
 
 def outside_block(outside: Outside) -> int:
@@ -244,7 +244,8 @@ def _actor_named(lexicon: Lexicon, tokens: list[str], flags: list[int], clause: 
                 or any(bits & wc.BY_NO_ONE for bits in near[:2])
             ):
                 continue
-            named = lexicon.named_agent and not near[0] and tokens[at + 1].isalpha()
+            bare = not (near[0] or flags[at] & wc.DETERMINER)
+            named = lexicon.named_agent and bare and tokens[at + 1].isalpha()
             if named or lexicon.any_agent or any(bits & wc.OTHER for bits in near):
                 return True
     return False

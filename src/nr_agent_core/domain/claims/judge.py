@@ -105,6 +105,8 @@ class Judge:
             if clause.hard and number:
                 before = self._clauses[number - 1]
                 lead = frames.lead_block(self._part.union) if before.colon and not self._part.claimed else 0
+                if before.colon and before.union & wc.NEG and not clause.union & wc.NOW:
+                    lead = max(lead, BEING)
                 lead = 0 if self._set(before, clause) else lead
                 if self._part.block and before.opener & DEMANDING and not clause.union & wc.NOW:
                     lead = max(lead, BEING)
@@ -251,7 +253,7 @@ class Judge:
             return False
         weak = use.strength == BEING or (use.past and not self._lexicon.adjacent) or clause.union & wc.STANDING
         form = use.why in ("is done", "was done")
-        return bool(weak and self.context.describing(form))
+        return bool(weak and self.context.describing(form, use.past))
 
     def _free(self, clause: Clause, use: Use) -> bool:
         if use.strength <= self._part.block and not (clause.union & wc.NOW and self._part.block == BEING):

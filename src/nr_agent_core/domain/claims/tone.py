@@ -17,14 +17,15 @@ _SHORT: Final = 4
 _GREETING: Final = 6
 _ENOUGH: Final = 2
 """What makes a description: a denial alone stands beside a claim as well."""
-_DESCRIBING: Final = wc.DATED | wc.TRAIT | wc.REPORT
+_DATED: Final = 4
 
 
-def describes(sentences: Iterable[list[int]], *, later: bool) -> bool:
+def describes(sentences: Iterable[list[int]], *, later: bool, past: bool) -> bool:
     """
     Whether *sentences*, as classes of their words, describe and none of them tells of a change.
 
-    Of a sentence that is not the first with a verb, that is so if only nothing speaks against it: *later*.
+    Of a sentence that is not the first with a verb, that is so if only nothing speaks against it: *later*. One in the
+    *past* takes more: what was done is told with figures, too.
     """
     weight = 0
     for flags in sentences:
@@ -35,7 +36,7 @@ def describes(sentences: Iterable[list[int]], *, later: bool) -> bool:
             return False
         later = later and not (union & wc.NEG and union & (wc.SELF | wc.SELF_HAVE))
         weight += _weight(flags, union)
-    return later or weight >= _ENOUGH
+    return later or weight >= (_DATED if past else _ENOUGH)
 
 
 def opens(sentences: Iterable[list[int]]) -> bool:
@@ -79,7 +80,9 @@ def _weight(flags: list[int], union: int) -> int:
     """
     How much the sentence speaks for a description: it counts, dates or names a trait, or, for less, it denies an event.
     """
-    if (union & _DESCRIBING and not union & wc.CONDITION) or _dated(union):
+    if (union & (wc.DATED | wc.REPORT) and not union & wc.CONDITION) or _dated(union):
+        return _DATED
+    if union & wc.TRAIT and not union & wc.CONDITION:
         return _ENOUGH
     if (
         union & wc.NEG
