@@ -8,7 +8,7 @@ from nr_agent_core.cli.audit.answer import Answer, CallOutcome
 from nr_agent_core.cli.audit.evidence import TurnEvidence, WriteTools
 from nr_agent_core.domain.claims import Claim
 from nr_agent_core.domain.notices import NoticeCode
-from nr_agent_core.domain.statements.denials import denial
+from nr_agent_core.domain.statements.denials import Written, denial
 from nr_agent_core.domain.statements.glance import may_deny, may_refer
 from nr_agent_core.domain.statements.references import Told, references, uncertain, unfamiliar
 from nr_agent_core.domain.statements.sentences import sentences, stated
@@ -49,7 +49,7 @@ class Stated:
         wrote = [call for call in answer.calls if self._wrote(call.name, call.outcome)]
         if proof.wrote is not Wrote.YES or len(wrote) > 1 or not may_deny(text, words):
             return False
-        found = denial(sentences(stated(text)), frozenset(), words)
+        found = denial(sentences(stated(text)), Written(frozenset()), words)
         if found is None:
             return False
         others = [claim for claim in self._claims(text) if not found.start <= claim.start < found.end]

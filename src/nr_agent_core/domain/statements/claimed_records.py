@@ -11,6 +11,7 @@ from nr_agent_core.domain.statements.references import Reference, uncertain
 from nr_agent_core.domain.statements.sentences import Sentence
 from nr_agent_core.domain.statements.wording import Wording
 
+_BULLET = re.compile(r"\s*(?:[-*+•–—·]|\d{1,3}[.)])\s+")
 _REACH = 4
 """So many words before a reference may hold the preposition that makes it a place, a source or a part."""
 
@@ -40,15 +41,38 @@ def claimed_wrongly(
         deeds: what the run wrote.
         words: the languages' words.
     """
-    found, claims = list(found), list(claims)
+    found, claims, sentences = list(found), list(claims), list(sentences)
     wrong: list[Reference] = []
-    for sentence in sentences:
+    for place, sentence in enumerate(sentences):
         said = [claim for claim in claims if sentence.start <= claim.start < sentence.end and claim.word in words.verbs]
         inside = [reference for reference in found if sentence.start <= reference.start < sentence.end]
-        if not said or not inside or not plain(sentence, words):
+        if not said or not plain(sentence, words):
             continue
-        wrong += _wrong(inside, sentence, said, deeds, words)
+        if sentence.text.rstrip(" \n*_").endswith(":"):
+            wrong += _listed_wrongly(found, sentences[place + 1 :], deeds, words)
+        elif inside:
+            wrong += _wrong(inside, sentence, said, deeds, words)
     return wrong
+
+
+def _listed_wrongly(
+    found: list[Reference], behind: list[Sentence], deeds: Deeds, words: Wording
+) -> Iterator[Reference]:
+    """What stands in the list behind "these were updated:", if a record that was written does."""
+    listed: list[tuple[Reference, Sentence]] = []
+    for item in behind:
+        bullet = _BULLET.match(item.text)
+        if bullet is None or not plain(item, words):
+            break
+        first = next((each for each in found if item.start <= each.start < item.end), None)
+        if first is None or item.text[bullet.end() : first.start - item.start].strip(" *_`[("):
+            break
+        listed.append((first, item))
+    if not any(deeds.wrote(reference) for reference, _ in listed):
+        return
+    for reference, item in listed:
+        if _unwritten(reference, item, deeds, words) and _comparable(reference, deeds, together=True):
+            yield reference
 
 
 def _wrong(
@@ -62,10 +86,14 @@ def _wrong(
         if not together and (any_written or len(said) > 1 or not _same_clause(group, sentence, said[0])):
             continue
         for reference in group:
-            if deeds.wrote(reference) or deeds.wrote_before(reference) or _named_by_a_write(reference, deeds):
-                continue
-            if uncertain(reference, sentence, words) is None and _comparable(reference, deeds, together=together):
+            if _unwritten(reference, sentence, deeds, words) and _comparable(reference, deeds, together=together):
                 yield reference
+
+
+def _unwritten(reference: Reference, sentence: Sentence, deeds: Deeds, words: Wording) -> bool:
+    """Whether neither this turn nor an earlier one wrote it, as far as the texts tell, and it is meant as it stands."""
+    known = deeds.wrote(reference) or deeds.wrote_before(reference) or _named_by_a_write(reference, deeds)
+    return not known and uncertain(reference, sentence, words) is None
 
 
 def _comparable(reference: Reference, deeds: Deeds, *, together: bool) -> bool:

@@ -91,9 +91,14 @@ def _noun(told: str, onwards: str, words: Wording, deeds: Deeds, *, updated: boo
         kinds.add(_FILE)
     for match in re.finditer(r"[^\W\d_]+", told):
         word = match[0]
+        if word.lower() in words.determiners or word.lower() in words.prepositions:
+            return None
         names = frozenset(words.nouns.get(word.lower(), ())) | {singular(word.lower())}
         known = names & kinds
         if not known and not (_ANY in names and deeds.attempts > 1):
+            if word[:1].isupper():
+                # A noun of its own: what follows belongs to it.
+                return None
             continue
         behind = re.match(r"\s+([^\W\d_]+)", onwards[match.end() :])
         following = behind[1] if behind else ""

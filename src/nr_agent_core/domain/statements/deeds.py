@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 from nr_agent_core.domain.run import Run
 from nr_agent_core.domain.run_events import ToolFinished
-from nr_agent_core.domain.statements.references import Reference, is_file_name
+from nr_agent_core.domain.statements.references import Reference, is_file_name, singular
+from nr_agent_core.domain.statements.wording import Wording
 from nr_agent_core.domain.tool_result import Outcome, RecordWrite
 
 
@@ -62,6 +63,14 @@ class Deeds:
         if self._said is None:
             self._said = "\n".join(result.text or "" for result in self._executed if result.writes).lower()
         return self._said
+
+    def only_nouns(self, words: Wording) -> frozenset[str]:
+        """What the only record is called, where the run tried only one write and that wrote one record."""
+        if len(self.records) != 1 or self.attempts != 1:
+            return frozenset()
+        table = self.records[0].reference.table.lower()
+        names = {singular(table), singular(table.rpartition("_")[2])}
+        return frozenset(noun for name in names for noun in words.nouns_of.get(name, {name}))
 
     def wrote(self, reference: Reference) -> bool:
         """Whether this run wrote the record."""

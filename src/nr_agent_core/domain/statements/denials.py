@@ -4,6 +4,7 @@ Answers that deny every change (V8).
 
 import re
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from nr_agent_core.domain.statements.sentences import Sentence
 from nr_agent_core.domain.statements.wording import DenialWords, Wording
@@ -15,13 +16,24 @@ _PARTS = re.compile(r"[,;–—]")
 _ITEM = re.compile(r"\s*(?:[-*+•–—·]|\d{1,3}[.)]|#{1,6}|\|)\s")
 
 
-def denial(sentences: Iterable[Sentence], kinds: frozenset[WriteKind], words: Wording) -> Sentence | None:
+class Written(NamedTuple):
+    """
+    What a denial is weighed against.
+    """
+
+    kinds: frozenset[WriteKind]
+    """Of the records that the run wrote: who deleted nothing may have created something."""
+    nouns: frozenset[str] = frozenset()
+    """What the only record may be called, where the run's only write is of one: "the page was not saved"."""
+
+
+def denial(sentences: Iterable[Sentence], written: Written, words: Wording) -> Sentence | None:
     """
     The first sentence that says without any restriction that nothing was changed; None without one.
 
     Args:
         sentences: those of the answer.
-        kinds: of the records that the run wrote: who deleted nothing may have created something.
+        written: what the run wrote.
         words: the languages' words.
     """
     for sentence in sentences:
@@ -30,19 +42,19 @@ def denial(sentences: Iterable[Sentence], kinds: frozenset[WriteKind], words: Wo
             continue
         low = sentence.text.lower().replace("’", "'").replace("*", " ").replace("_", " ")
         tokens = _WORD.findall(low)
-        if any(_denies(low, tokens, kinds, language) for language in words.denials):
+        if any(_denies(low, tokens, written, language) for language in words.denials):
             return sentence
     return None
 
 
-def _denies(low: str, tokens: list[str], kinds: frozenset[WriteKind], words: DenialWords) -> bool:
+def _denies(low: str, tokens: list[str], written: Written, words: DenialWords) -> bool:
     present = {part for token in tokens for part in (token, _root(token))}
     if words.denying.isdisjoint(present) and words.settled.isdisjoint(present):
         return False
     if not words.open.isdisjoint(present):
         return False
     clauses = _clauses(low, words)
-    denying = [place for place, clause in enumerate(clauses) if _clause_denies(clause, kinds, words)]
+    denying = [place for place, clause in enumerate(clauses) if _clause_denies(clause, written, words)]
     return bool(denying) and all(words.behind.isdisjoint(clause[:2]) for clause in clauses[denying[0] + 1 :])
 
 
@@ -64,34 +76,37 @@ def _clauses(low: str, words: DenialWords) -> list[list[str]]:
     return [clause for clause in clauses if clause]
 
 
-def _clause_denies(clause: list[str], kinds: frozenset[WriteKind], words: DenialWords) -> bool:
+def _clause_denies(clause: list[str], written: Written, words: DenialWords) -> bool:
     if " ".join(clause) in words.phrases:
         return True
-    known = [token if token in words.known else _root(token) for token in clause]
-    if not words.known.issuperset(known):
-        return False
-    present = set(known)
-    done = present & words.done
-    objects = present & words.objects
+    present = {token if token in words.known else _root(token) for token in clause}
+    if not words.known.issuperset(present):
+        known = words.known | words.determiners | written.nouns
+        return known.issuperset(present) and not written.nouns.isdisjoint(present) and _record(present, written, words)
+    done, objects = present & words.done, present & words.objects
     if words.nothing & present:
-        return bool(done) and _covers(done, kinds, words)
+        return bool(done) and _covers(done, written.kinds, words)
     if words.none & present and objects:
         made = done - objects
-        return _covers(made, kinds, words) if made else bool(present & words.exists)
+        return _covers(made, written.kinds, words) if made else bool(present & words.exists)
     never = bool(words.never & present) and bool(words.anything & present)
-    return never and bool(done) and _covers(done, kinds, words)
+    return never and bool(done) and _covers(done, written.kinds, words)
+
+
+def _record(present: set[str], written: Written, words: DenialWords) -> bool:
+    """Whether the clause denies what became of the run's only record."""
+    if not present & (words.nothing | words.never):
+        return False
+    done = present & words.done
+    return bool(done & words.saved) or _matches(done, written.kinds, words, updated=words.updated | words.change)
 
 
 def _covers(done: set[str], kinds: frozenset[WriteKind], words: DenialWords) -> bool:
     """Whether what was denied is everything that the run did."""
-    if done & words.change:
-        return True
-    denied: set[WriteKind] = set()
-    for kind, verbs in (
-        (WriteKind.CREATED, words.created),
-        (WriteKind.UPDATED, words.updated),
-        (WriteKind.DELETED, words.deleted),
-    ):
-        if done & verbs:
-            denied.add(kind)
+    return bool(done & words.change) or _matches(done, kinds, words, updated=words.updated)
+
+
+def _matches(done: set[str], kinds: frozenset[WriteKind], words: DenialWords, *, updated: frozenset[str]) -> bool:
+    told = ((WriteKind.CREATED, words.created), (WriteKind.UPDATED, updated), (WriteKind.DELETED, words.deleted))
+    denied = {kind for kind, verbs in told if done & verbs}
     return bool(kinds) and kinds <= denied

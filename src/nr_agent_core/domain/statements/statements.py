@@ -107,15 +107,16 @@ class Statements:
         if not may_deny(text, words):
             return None
         from nr_agent_core.domain.statements.deeds import Deeds
-        from nr_agent_core.domain.statements.denials import denial
+        from nr_agent_core.domain.statements.denials import Written, denial
         from nr_agent_core.domain.statements.sentences import sentences, stated
 
         evidence = self._run.evidence
+        deeds = Deeds(self._run, self._earlier)
         kinds = frozenset(record.kind for record in evidence.records)
-        found = denial(sentences(stated(text)), kinds, words)
+        found = denial(sentences(stated(text)), Written(kinds, deeds.only_nouns(words)), words)
         if found is None:
             return None
-        if Deeds(self._run, self._earlier).repeated:
+        if deeds.repeated:
             self.doubts.append("an answer denies changes of a record that was written more than once")
             return None
         others = (claim for claim in self._claims(text) if not found.start <= claim.start < found.end)

@@ -47,6 +47,10 @@ class Wording:
             for name, listed in table["nouns"].items():
                 for noun in listed.split():
                     self.nouns.setdefault(noun, set()).add(name)
+        self.nouns_of: dict[str, set[str]] = {}
+        for noun, names in self.nouns.items():
+            for name in names:
+                self.nouns_of.setdefault(name, {name}).add(noun)
         self.no_call = self.phrases("call", "no_call")
         self.counting = frozenset(self.numbers)
         self.settled = self.words("denial", "settled")
@@ -88,12 +92,13 @@ class DenialWords:
 
         self.nothing, self.none, self.objects = words("nothing"), words("none"), words("objects")
         self.never, self.anything, self.exists = words("never"), words("anything"), words("exists")
-        self.change, self.created = words("change"), words("created")
+        self.change, self.saved, self.created = words("change"), words("saved"), words("created")
         self.updated, self.deleted = words("updated"), words("deleted")
         self.done = self.change | self.created | self.updated | self.deleted
         self.open, self.behind, self.clauses = words("open"), words("behind"), words("clauses")
         self.phrases = frozenset(table["phrases"].split("|"))
         core = self.nothing | self.none | self.objects | self.never | self.anything | self.exists
+        self.determiners = words("determiners")
         self.known = core | self.done | words("frame")
         self.denying = self.nothing | self.none | self.never
         self.settled = words("settled")
