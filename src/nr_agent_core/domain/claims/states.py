@@ -216,7 +216,10 @@ def _standing(lexicon: Lexicon, tokens: list[str], flags: list[int], clause: Cla
             or (start == clause.end - 1 and not lexicon.adjacent)
         )
     ):
-        reported = any(bits & _REPORTING for bits in flags[clause.start : max(start - 1, clause.start)])
+        verb_at = start - 1
+        while verb_at > clause.start and flags[verb_at] & wc.ADVERB:
+            verb_at -= 1
+        reported = any(bits & _REPORTING for bits in flags[clause.start : max(verb_at, clause.start)])
         return None if reported else (start, Use(BEING, "state"))
     length = clause.end - clause.start
     if (

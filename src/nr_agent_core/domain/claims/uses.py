@@ -30,6 +30,7 @@ _NAME_END: Final = (
     | wc.PRONOUN
 )
 _SHORT: Final = 6
+_ARTICLE: Final = wc.DETERMINER | wc.ADVERB | wc.ON_DATE | wc.FUNCTION | wc.PHRASE
 _OBJECT: Final = wc.DETERMINER | wc.PRONOUN | wc.SELF | wc.OTHER
 
 
@@ -250,6 +251,8 @@ def _bare(flags: list[int], clause: Clause, index: int, negated: bool) -> Use:
     if flags[index] & wc.EITHER and index > clause.start and not after & wc.PREPOSITION:
         return NO_USE
     if not after & _NAME_END and _attribute(flags, clause, index, before):
+        return NO_USE
+    if before & wc.DETERMINER and not before & ~_ARTICLE:
         return NO_USE
     if index > clause.start and after & _OBJECT and not before & (wc.ADVERB | wc.NOW | wc.CONJUNCTION):
         return NO_USE
