@@ -6,22 +6,26 @@ Looked up when a sentence is judged, and remembered per line and per answer.
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
+from itertools import islice
 
 from nr_agent_core.domain.claims import frames
 from nr_agent_core.domain.claims import word_class as wc
 from nr_agent_core.domain.claims.frames import Context, Outside
 from nr_agent_core.domain.claims.lexicon import Lexicon
+from nr_agent_core.domain.claims.outline import Outline
 from nr_agent_core.domain.claims.segments import Line, Segments, Span
 from nr_agent_core.domain.claims.tokens import TOKEN
 from nr_agent_core.domain.claims.tone import describes, opens
 from nr_agent_core.domain.claims.uses import BEING
 
-_LEVELS = 7
 _STEPS = 30
 _TAIL = 400
 _BACK = 5
 _SAID = wc.PARTICIPLE | wc.NOW | wc.ALONE
+_DRAFTS = 100
+"""How many leads of proposed texts are looked at: behind more of them a claim stands."""
 _LABELLED = 24
 """What is shorter behind a colon is the value of a label."""
 _BESIDE = 4
@@ -36,11 +40,12 @@ class Surroundings:
         claimed: whether an earlier sentence claims.
     """
 
-    __slots__ = ("_asks", "_drafts", "_heads", "_leads", "_lexicons", "_segments", "claimed")
+    __slots__ = ("_asks", "_drafts", "_heads", "_leads", "_lexicons", "_outlined", "_segments", "claimed")
 
     def __init__(self, segments: Segments, lexicons: tuple[Lexicon, ...]) -> None:
         self._segments, self._lexicons = segments, lexicons
         self.claimed = False
+        self._outlined: Outline | None = None
         self._asks: bool | None = None
         self._drafts: list[tuple[int, int]] | None = None
         self._heads: dict[int, list[Span]] = {}
@@ -66,7 +71,8 @@ class Surroundings:
         """
         if self._drafts is None:
             self._drafts = list(self._proposed())
-        return any(start <= position < end for start, end in self._drafts)
+        at = bisect_right(self._drafts, (position, position)) - 1
+        return at >= 0 and position < self._drafts[at][1]
 
     def _proposed(self) -> Iterator[tuple[int, int]]:
         """
@@ -77,7 +83,7 @@ class Surroundings:
         if not words or not any(word in text for word in words):
             return
         lead = re.compile(f"(?<!\\w)(?:{'|'.join(map(re.escape, sorted(words)))})(?!\\w)[^\n.!?:]{{0,60}}:[ *_]*")
-        for match in lead.finditer(text):
+        for match in islice(lead.finditer(text), _DRAFTS):
             line = text.rfind("\n", 0, match.start()) + 1
             tokens = TOKEN.findall(text, max(line, match.start() - _TAIL), match.end())
             if any(bits & _SAID for lexicon in self._lexicons for bits in lexicon.classify(tokens)):
@@ -88,6 +94,8 @@ class Surroundings:
                 end = len(text)
             if end - match.end() >= _LABELLED:
                 yield match.end(), end
+            if end == len(text):
+                break
 
     def _describing(self, lexicon: Lexicon, *, form: bool, past: bool) -> bool:
         """
@@ -126,23 +134,14 @@ class Surroundings:
         """
         Up to which strength the headings above *line* block: under "Options" or "Current status" nothing is claimed.
         """
-        text = self._segments.text
-        at, level, block = line.start, _LEVELS, 0
-        for _ in range(_LEVELS):
-            at = text.rfind("\n#", 0, max(at - 1, 0)) + 1
-            if not text.startswith("#", at) or at >= line.start:
+        if self._outlined is None:
+            self._outlined = Outline(self._segments.text)
+        block = 0
+        for heading in self._outlined.above(line.start):
+            union = self._last_sentence(heading, lexicon)
+            if union & wc.PARTICIPLE:
                 break
-            end = text.find("\n", at)
-            marks = len(text[at : at + _LEVELS]) - len(text[at : at + _LEVELS].lstrip("#"))
-            if marks < level:
-                level = marks
-                heading = Line(at, len(text) if end < 0 else end, min(at + marks, len(text)))
-                union = self._last_sentence(heading, lexicon)
-                if union & wc.PARTICIPLE:
-                    break
-                block = max(block, min(frames.lead_block(union), BEING))
-            if not at:
-                break
+            block = max(block, min(frames.lead_block(union), BEING))
         return block
 
     def _union(self, span: Span, lexicon: Lexicon) -> int:
