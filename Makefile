@@ -18,7 +18,7 @@ MEASURED := tests/unit tests/chat
 WORKERS ?= auto
 SUITE    = $(BIN)/python -m pytest -q --numprocesses=$(WORKERS) --dist=worksteal
 
-.PHONY: help demo test test-default test-others check contracts docs simulate bench api reference constraints clean
+.PHONY: help demo test test-default test-others check contracts docs simulate bench claims api reference constraints clean
 .PHONY: lint lint-code lint-format lint-spelling lint-tests lint-project types types-mypy types-pyright
 .DELETE_ON_ERROR:
 
@@ -31,6 +31,7 @@ help:
 	@echo 'make docs       run every example of the documents'
 	@echo 'make simulate   the slow simulations'
 	@echo 'make bench      the benchmarks'
+	@echo 'make claims DATA=folder  how good the claim detector is on labelled answers'
 	@echo 'make api        write the snapshot of the public API anew'
 	@echo 'make reference  bring the tables of docs/reference up to date'
 
@@ -88,6 +89,9 @@ simulate: $(VENV)/.ok
 
 bench: $(VENV)/.ok-bench
 	$(BIN)/python -m bench
+
+claims: $(VENV)/.ok-bench
+	$(BIN)/python -m bench.claim_quality $(DATA)
 
 api: $(VENV)/.ok
 	$(BIN)/python -m tests.test_public_api --write

@@ -1,130 +1,114 @@
 """
-How good and how fast the claim detector is on labelled sets.
+How good and how fast the claim detector is on labelled answers, beside the literal rule.
 
-    python bench/claim_quality.py DATA_DIR [--policy asserted|seed_rule] [--misses SET] [--languages de en]
+    python -m bench.claim_quality DATA_DIR [--languages de en] [--errors FILE] [--chart FILE] [--write PAGE]
 
-DATA_DIR holds some of: ``tau_turns_*.jsonl`` with ``tau_labels_*.jsonl`` (answers of real agents; label 1 claims a
-change of this turn), ``claims_*.jsonl`` and ``chat_answers_*.jsonl`` (``text``, ``lang``, ``claims_change``,
-``category``), ``bug_cases*.jsonl`` (``input.answer``, ``expect``). Files that are missing are left out. ``--misses``
-prints the wrong verdicts of the sets whose name contains SET. CPU time over all tau answers, per answer the best of
-several rounds.
+``bench/claim_sets.py`` says what DATA_DIR may hold. ``--errors`` gets the wrong answers as lines of JSON, ``--chart``
+a picture (PNG or SVG, extra ``bench``), ``--write`` the tables between the marks of a page.
 """
 
 import argparse
 import json
 import re
+import sys
 import time
-from collections import defaultdict
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
+if __package__ in (None, ""):
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from bench.claim_chart import Bar, draw
+from bench.claim_figures import by_category, by_group, by_language, rates, score
+from bench.claim_sets import CLAIMED_NOW, Labelled, Turn, labelled, turns
 from nr_agent_core.domain.claims import ClaimDetector, ClaimPolicy
-from nr_agent_core.domain.package_data import read_toml
 
-Row = dict[str, Any]
-ROUNDS = 7
-FLAGGED = ("flag_nothing_saved", "flag_partial", "unknown_no_notice")
+BEGIN, END = "<!-- figures -->", "<!-- end of figures -->"
+ROUNDS = 5
 
 
-def rows(folder: Path, pattern: str) -> list[Row]:
-    """All rows of the files of *folder* that match *pattern*."""
-    return [
-        json.loads(line)
-        for path in sorted(folder.glob(pattern))
-        for line in path.read_text(encoding="utf-8").split("\n")
-        if line.strip()
+def main() -> None:
+    """Measure whatever sets DATA_DIR holds."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--languages", nargs="+", default=None)
+    parser.add_argument("--errors", type=Path, default=None)
+    parser.add_argument("--chart", type=Path, default=None)
+    parser.add_argument("--write", type=Path, default=None)
+    given = parser.parse_args()
+    asserted, literal = ClaimDetector(languages=given.languages), ClaimDetector(ClaimPolicy.SEED_RULE)
+    answers, real = labelled(given.data), turns(given.data)
+    if not answers and not real:
+        parser.error(f"{given.data} holds none of the files that bench/claim_sets.py names")
+    tables = [*_scores(answers, asserted, literal), "", *_rates(real, asserted, literal)]
+    print(
+        "\n".join((*tables, "", *_categories(answers, asserted), "", *_speed([turn.text for turn in real], asserted)))
+    )
+    if given.errors is not None:
+        _write_errors(given.errors, answers, real, asserted)
+    if given.chart is not None:
+        draw(*_bars(answers, real, asserted, literal), given.chart)
+    if given.write is not None:
+        _write_page(given.write, tables)
+
+
+def _scores(answers: Sequence[Labelled], asserted: ClaimDetector, literal: ClaimDetector) -> list[str]:
+    lines = [
+        "| answers | language | number | precision | recall | F1 | literal rule: precision | recall | F1 |",
+        "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
+    for (group, language), found in by_language(answers).items():
+        ours, other = score(found, asserted.claims_change), score(found, literal.claims_change)
+        figures = (ours.precision, ours.recall, ours.f1, other.precision, other.recall, other.f1)
+        cells = " | ".join(f"{figure:.2f}" for figure in figures)
+        lines.append(f"| {group} | {language} | {len(found)} | {cells} |")
+    return lines
 
 
-def verdict_line(name: str, pairs: list[tuple[bool, bool]]) -> str:
-    """Precision and recall of (expected, found) pairs."""
-    hit = sum(e and f for e, f in pairs)
-    false, missed = sum(f and not e for e, f in pairs), sum(e and not f for e, f in pairs)
-    precision, recall = hit / max(hit + false, 1), hit / max(hit + missed, 1)
-    return f"{name:34} n={len(pairs):4}  P {precision:.3f}  R {recall:.3f}  (hit {hit}, false {false}, missed {missed})"
+def _rates(real: Sequence[Turn], asserted: ClaimDetector, literal: ClaimDetector) -> list[str]:
+    lines = [
+        "| agents | turns without a write | with a notice | literal rule | written claims seen | false ones named |",
+        "| --- | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    for group, found in by_group(real).items():
+        ours, other = rates(found, asserted.claims_change), rates(found, literal.claims_change)
+        lines.append(
+            f"| {group} | {ours.silent} | {ours.notice_rate:.1%} | {other.notice_rate:.1%} "
+            f"| {ours.found} of {ours.claiming} | {ours.named} of {ours.unwritten} |"
+        )
+    return lines
 
 
-def show(kind: str, row: Row, detector: ClaimDetector, *, width: int = 700) -> None:
-    """One wrong verdict with what was found."""
-    text = row["text"]
-    found = "; ".join(f"{c.word!r} {c.language} {c.why} @{c.start}" for c in detector.claims(text)[:4])
-    print(f"--- {kind} {row.get('lang', '')} {row.get('category', row.get('label', ''))}  [{found}]")
-    around = [text[max(0, c.start - 160) : c.end + 80] for c in detector.claims(text)[:2]] or [text[:width]]
-    print("\n ... ".join(around))
+def _categories(answers: Sequence[Labelled], detector: ClaimDetector) -> list[str]:
+    """How many of each kind are right; those of which all are right are counted together."""
+    lines, whole = [], 0
+    for (group, category), found in by_category(answers).items():
+        right = sum(detector.claims_change(answer.text) is answer.claims for answer in found)
+        if right == len(found):
+            whole += 1
+        else:
+            lines.append(f"{group}: {category}: {right} of {len(found)} right")
+    return [f"all right in {whole} kinds; in the others:", *lines]
 
 
-def judge(name: str, labelled: list[tuple[Row, bool]], detector: ClaimDetector, misses: str | None) -> None:
-    """Print the figures of one set, and its wrong verdicts if asked for."""
-    pairs = [(expected, detector.claims_change(row["text"])) for row, expected in labelled]
-    print(verdict_line(name, pairs))
-    if misses is not None and misses in name:
-        for (row, expected), (_, found) in zip(labelled, pairs, strict=True):
-            if expected is not found:
-                show("MISSED" if expected else "FALSE", row, detector)
-
-
-def by_language(name: str, found: list[Row], detector: ClaimDetector, misses: str | None) -> None:
-    """Figures per language of a set with ``claims_change``."""
-    marked = any("note" in row for row in found)
-    sets: dict[str, list[tuple[Row, bool]]] = defaultdict(list)
-    for row in found:
-        sets[row["lang"]].append((row, row["claims_change"]))
-        if marked and row.get("note") != "borderline":
-            sets[row["lang"] + " clear"].append((row, row["claims_change"]))
-    for language, labelled in sorted(sets.items()):
-        judge(f"{name} {language}", labelled, detector, misses)
-    judge(f"{name} all", [(row, row["claims_change"]) for row in found], detector, None)
-    categories: dict[str, list[bool]] = defaultdict(list)
-    for row in found:
-        categories[row["category"]].append(detector.claims_change(row["text"]) is row["claims_change"])
-    print("    right:", ", ".join(f"{k} {sum(v)}/{len(v)}" for k, v in sorted(categories.items())))
-
-
-def tau(turns: list[Row], labels: list[Row], detector: ClaimDetector, misses: str | None) -> None:
-    """Notice rate on answers without a write, and recall on those labelled 1."""
-    label = {row["id"]: row["label"] for row in labels}
-    for row in turns:
-        row["label"] = label.get(row["id"], 0)
-    silent = [row for row in turns if not row["wrote"]]
-    noticed = [row for row in silent if detector.claims_change(row["text"])]
-    false = [row for row in noticed if row["label"] != 1]
-    ones = [row for row in turns if row["label"] == 1]
-    missed = [row for row in ones if not detector.claims_change(row["text"])]
-    print(
-        f"tau without a write: {len(noticed)} of {len(silent)} noticed ({len(noticed) / max(len(silent), 1):.2%}),",
-        end=" ",
+def _speed(texts: Sequence[str], detector: ClaimDetector) -> list[str]:
+    """CPU time per kB of real answers, beside a plain scan for words, which every machine can be compared by."""
+    if not texts:
+        return []
+    plain = [text for text in texts if not detector.claims(text)]
+    asked: list[tuple[str, Callable[[str], object]]] = [
+        ("plain word scan", re.compile(r"\w+").findall),
+        ("claims_change", detector.claims_change),
+        ("claims", detector.claims),
+    ]
+    lines = [f"{name:15} {_cpu(texts, ask):8.1f} us per kB of {len(texts)} answers" for name, ask in asked]
+    lines.append(
+        f"claims_change   {_cpu(plain, detector.claims_change):8.1f} us per kB of {len(plain)} without a claim"
     )
-    print(f"{len(false)} of them not labelled 1 ({len(false) / max(len(silent), 1):.2%})")
-    print(
-        f"tau labelled 1: {len(ones) - len(missed)} of {len(ones)} detected ({1 - len(missed) / max(len(ones), 1):.2%})"
-    )
-    if misses is not None and misses in "tau":
-        for row in false:
-            show("FALSE", row, detector)
-        for row in missed:
-            show("MISSED", row, detector)
+    return lines
 
 
-def speed(turns: list[Row], detector: ClaimDetector) -> None:
-    """CPU time per kB, for both questions and for answers that hold no claiming word."""
-    texts = [row["text"] for row in turns]
-    words = re.compile(r"\w+")
-    print(f"speed plain word scan {_cpu(texts, words.findall):7.1f} us/kB (compare with: machines differ, ratios less)")
-    for name, ask in (("claims_change", detector.claims_change), ("claims", detector.claims)):
-        print(f"speed {name:14} {_cpu(texts, ask):7.1f} us/kB over {len(texts)} answers")
-    if detector.policy is ClaimPolicy.ASSERTED:
-        from nr_agent_core.domain.claims.lexicon import Lexicon
-        from nr_agent_core.domain.claims.normalise import Reading
-        from nr_agent_core.domain.claims.scan import Scanner
-
-        tables = [(code, read_toml("nr_agent_core.domain.claims", f"{code}.toml")) for code in detector.languages]
-        scanner = Scanner([Lexicon(code, table) for code, table in tables])
-        plain = [text for text in texts if not scanner.places(Reading(text))]
-        cost = _cpu(plain, detector.claims_change)
-        print(f"speed no candidate   {cost:7.1f} us/kB over {len(plain)} answers without a claiming word")
-
-
-def _cpu(texts: list[str], ask: Any) -> float:
+def _cpu(texts: Sequence[str], ask: Callable[[str], object]) -> float:
     """CPU time of *ask* per kB, the best of several rounds for each text: other load on the machine counts less."""
     ask("A first text, saved.")
     best = [1.0] * len(texts)
@@ -136,33 +120,50 @@ def _cpu(texts: list[str], ask: Any) -> float:
     return sum(best) * 1e9 / max(sum(len(text.encode()) for text in texts), 1)
 
 
-def main() -> None:
-    """Measure whatever sets DATA_DIR holds."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("data", type=Path)
-    parser.add_argument("--policy", choices=[p.value for p in ClaimPolicy], default="asserted")
-    parser.add_argument("--languages", nargs="+", default=None)
-    parser.add_argument("--misses", metavar="SET", default=None)
-    options = parser.parse_args()
-    detector = ClaimDetector(ClaimPolicy(options.policy), options.languages)
-    shipped = set(detector.languages)
-    for name, pattern in (("claims", "claims_*.jsonl"), ("chat_answers", "chat_answers_*.jsonl")):
-        if found := [row for row in rows(options.data, pattern) if row["lang"] in shipped]:
-            by_language(name, found, detector, options.misses)
-    bugs = [row for row in rows(options.data, "bug_cases*.jsonl") if row.get("topic") in tuple("abci")]
-    bugs = [
-        row
-        for row in bugs
-        if row["expect"] != "no_flag" or not any(e.get("wrote") for e in row["input"].get("events", []))
+def _write_errors(path: Path, answers: Sequence[Labelled], real: Sequence[Turn], detector: ClaimDetector) -> None:
+    """The wrong answers, with what was found in them."""
+    wrong = [
+        {"group": answer.group, "language": answer.language, "category": answer.category, "claims": answer.claims}
+        | _found(answer.text, detector)
+        for answer in answers
+        if detector.claims_change(answer.text) is not answer.claims
     ]
-    if bugs := [row for row in bugs if row.get("lang") in shipped and row["input"].get("answer") and row.get("strict")]:
-        labelled = [
-            ({**row, "text": row["input"]["answer"], "category": row["id"]}, row["expect"] in FLAGGED) for row in bugs
-        ]
-        judge("bug cases (strict)", labelled, detector, options.misses)
-    if turns := rows(options.data, "tau_turns_*.jsonl"):
-        tau(turns, rows(options.data, "tau_labels_*.jsonl"), detector, options.misses)
-        speed(turns, detector)
+    wrong += [
+        {"group": turn.group, "wrote": turn.wrote, "label": turn.label} | _found(turn.text, detector)
+        for turn in real
+        if (turn.label == CLAIMED_NOW or not turn.wrote)
+        and detector.claims_change(turn.text) is not (turn.label == CLAIMED_NOW)
+    ]
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in wrong), encoding="utf-8")
+
+
+def _found(text: str, detector: ClaimDetector) -> dict[str, object]:
+    claims = [f"{claim.word!r} at {claim.start}: {claim.why}" for claim in detector.claims(text)]
+    return {"found": claims, "text": text}
+
+
+def _bars(
+    answers: Sequence[Labelled], real: Sequence[Turn], asserted: ClaimDetector, literal: ClaimDetector
+) -> tuple[list[Bar], list[Bar]]:
+    scores = [
+        Bar(f"{group}, {language}", *(score(found, rule.claims_change).f1 for rule in (literal, asserted)))
+        for (group, language), found in by_language(answers).items()
+        if group != "bug cases"
+    ]
+    noticed = [
+        Bar(group, *(rates(found, rule.claims_change).notice_rate for rule in (literal, asserted)))
+        for group, found in by_group(real).items()
+    ]
+    return scores, noticed
+
+
+def _write_page(page: Path, tables: Sequence[str]) -> None:
+    """Put *tables* between the marks of *page*."""
+    before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
+    _, mark, after = rest.partition(END)
+    if not mark:
+        raise SystemExit(f"{page} has no place for figures: it lacks {BEGIN} and {END}")
+    page.write_text(f"{before}{BEGIN}\n\n" + "\n".join(tables) + f"\n\n{END}{after}", encoding="utf-8")
 
 
 if __name__ == "__main__":
