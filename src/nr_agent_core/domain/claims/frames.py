@@ -98,7 +98,9 @@ def clause_block(
         return PASSIVE
     if use.past and not union & wc.DATE and union & wc.ON_DATE and _timed(tokens, flags, clause):
         return PASSIVE
-    if sentence & (wc.REPORT | wc.DATED) or (union & wc.DATE and not union & wc.NOW and _dated(flags, clause, use)):
+    if sentence & (wc.REPORT | wc.DATED) or (
+        union & wc.DATE and not union & wc.NOW and _dated(lexicon, flags, clause, use)
+    ):
         return PASSIVE
     if union & wc.BY and by_other(lexicon, tokens, flags, clause):
         return PASSIVE
@@ -185,7 +187,7 @@ def numbered(flags: list[int], clause: Clause) -> bool:
     return clause.start < at < clause.end and bool(flags[at] & (wc.BE | wc.WAS | wc.PASSIVE | wc.PREPOSITION))
 
 
-def _dated(flags: list[int], clause: Clause, use: Use) -> bool:
+def _dated(lexicon: Lexicon, flags: list[int], clause: Clause, use: Use) -> bool:
     """
     Whether a date in *clause* says when it happened: "since" before it, or "on" in a past tense.
     """
@@ -197,7 +199,7 @@ def _dated(flags: list[int], clause: Clause, use: Use) -> bool:
                     near |= bits
         clause.dated = bool(near & wc.SINCE), bool(near & wc.ON_DATE)
     since, on_date = clause.dated
-    return since or (on_date and (use.past or use.strength == BEING))
+    return since or (on_date and (use.past or lexicon.dated_perfect or use.strength == BEING))
 
 
 def _owned(lexicon: Lexicon, flags: list[int], clause: Clause, at: int) -> bool:

@@ -105,7 +105,7 @@ class Judge:
             if clause.hard and number:
                 before = self._clauses[number - 1]
                 lead = frames.lead_block(self._part.union) if before.colon and not self._part.claimed else 0
-                if before.colon and before.union & wc.NEG and not clause.union & wc.NOW:
+                if before.colon and before.union & wc.NEG and before.rest & wc.VERB and not clause.union & wc.NOW:
                     lead = max(lead, BEING)
                 lead = 0 if self._set(before, clause) else lead
                 if self._part.block and before.opener & DEMANDING and not clause.union & wc.NOW:

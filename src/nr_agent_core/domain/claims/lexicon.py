@@ -11,6 +11,7 @@ A data file holds these settings, all but the first optional, and five tables:
     shared              forms that are words of other languages which no list holds
     any_agent           whatever follows a word of BY is an actor, not only a word of OTHER
     named_agent         an unlisted word directly behind a word of BY is the name of an actor
+    dated_perfect       the perfect is told with the date at which it was
     generic_plural      ending of a bare plural: as the subject of "are done" it speaks of all such things
     participle_endings  endings by which an unlisted participle is known
     progressive         endings of a form that says what is going on
@@ -154,6 +155,7 @@ class Lexicon:
         self.unspaced: bool = table["shape"] == "unspaced"
         self.any_agent: bool = table.get("any_agent", False)
         self.named_agent: bool = table.get("named_agent", False)
+        self.dated_perfect: bool = table.get("dated_perfect", False)
         self.generic_plural: str = table.get("generic_plural", "")
         self.participle_endings = _split(table, "participle_endings")
         self.progressive = _split(table, "progressive")
