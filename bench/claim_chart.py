@@ -11,11 +11,11 @@ _LITERAL, _ASSERTED = "#b9b4a7", "#2f6f6a"
 
 class Bar(NamedTuple):
     """
-    One line of the chart: a label and both rules' figures, from 0 to 1.
+    One line of the chart: a label and both rules' figures, from 0 to 1; None where the literal rule has no list.
     """
 
     label: str
-    literal: float
+    literal: float | None
     asserted: float
 
 
@@ -42,7 +42,7 @@ def draw(scores: Sequence[Bar], noticed: Sequence[Bar], path: Path) -> None:
     )
     _bars(axes[0], scores, "F1 on labelled answers (more is better)")
     _bars(axes[1], noticed, "notices on answers of turns that wrote nothing (less is better)")
-    axes[0].legend(loc="lower right", frameon=False)
+    axes[0].legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, frameon=False, fontsize=8)
     figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
     plt.close(figure)
 
@@ -56,8 +56,10 @@ def _bars(axes: "object", bars: Sequence[Bar], title: str) -> None:
         (-0.2, _LITERAL, "literal rule", [bar.literal for bar in bars]),
         (0.2, _ASSERTED, "asserted claims", [bar.asserted for bar in bars]),
     ):
-        drawn = axes.barh([place + offset for place in places], values, height=0.38, color=color, label=label)
-        axes.bar_label(drawn, labels=[f"{value:.1%}" for value in values], padding=3, fontsize=8)
+        heights = [place + offset for place in places]
+        drawn = axes.barh(heights, [value or 0.0 for value in values], height=0.38, color=color, label=label)
+        told = ["no list" if value is None else f"{value:.1%}" for value in values]
+        axes.bar_label(drawn, labels=told, padding=3, fontsize=8)
     axes.set_yticks(list(places), [bar.label for bar in bars])
     axes.invert_yaxis()
     axes.set_title(title, fontsize=10, loc="left")

@@ -19,7 +19,7 @@ if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from bench.claim_chart import Bar, draw
-from bench.claim_figures import by_category, by_group, by_language, rates, score
+from bench.claim_figures import Score, by_category, by_group, by_language, rates, score
 from bench.claim_sets import CLAIMED_NOW, Labelled, Turn, labelled, turns
 from nr_agent_core.domain.claims import ClaimDetector, ClaimPolicy
 
@@ -58,11 +58,15 @@ def _scores(answers: Sequence[Labelled], asserted: ClaimDetector, literal: Claim
         "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
     for (group, language), found in by_language(answers).items():
-        ours, other = score(found, asserted.claims_change), score(found, literal.claims_change)
-        figures = (ours.precision, ours.recall, ours.f1, other.precision, other.recall, other.f1)
-        cells = " | ".join(f"{figure:.2f}" for figure in figures)
-        lines.append(f"| {group} | {language} | {len(found)} | {cells} |")
+        cells = _cells(score(found, asserted.claims_change))
+        # Without a list the literal rule finds nothing; figures would say that it is never wrong.
+        cells += _cells(score(found, literal.claims_change)) if language in literal.languages else ["-"] * 3
+        lines.append(f"| {group} | {language} | {len(found)} | {' | '.join(cells)} |")
     return lines
+
+
+def _cells(found: Score) -> list[str]:
+    return [f"{figure:.2f}" for figure in (found.precision, found.recall, found.f1)]
 
 
 def _rates(real: Sequence[Turn], asserted: ClaimDetector, literal: ClaimDetector) -> list[str]:
@@ -146,7 +150,11 @@ def _bars(
     answers: Sequence[Labelled], real: Sequence[Turn], asserted: ClaimDetector, literal: ClaimDetector
 ) -> tuple[list[Bar], list[Bar]]:
     scores = [
-        Bar(f"{group}, {language}", *(score(found, rule.claims_change).f1 for rule in (literal, asserted)))
+        Bar(
+            f"{group}, {language}",
+            score(found, literal.claims_change).f1 if language in literal.languages else None,
+            score(found, asserted.claims_change).f1,
+        )
         for (group, language), found in by_language(answers).items()
         if group != "bug cases"
     ]
