@@ -11,10 +11,13 @@ from nr_agent_core.domain.notices import NoticeCode
 from nr_agent_core.domain.statements.denials import Written, denial
 from nr_agent_core.domain.statements.glance import may_deny, may_refer
 from nr_agent_core.domain.statements.references import Told, references, uncertain, unfamiliar
-from nr_agent_core.domain.statements.sentences import sentences, stated
+from nr_agent_core.domain.statements.sentences import place_in, sentences, stated
 from nr_agent_core.domain.statements.spelled_calls import spelled_calls
 from nr_agent_core.domain.statements.wording import wording
 from nr_agent_core.domain.write_evidence import Wrote
+
+_LOOKED_AT = 200
+"""So many references of an answer are looked for."""
 
 
 class Stated:
@@ -69,11 +72,11 @@ class Stated:
             return []
         told = Told(given.texts[: given.until], given.results)
         unknown: dict[str, None] = {}
-        for reference in found:
+        parts = sentences(told_of)
+        for reference in found[:_LOOKED_AT]:
             if told.holds(reference):
                 continue
-            sentence = next(each for each in sentences(told_of) if each.start <= reference.start < each.end)
-            doubt = uncertain(reference, sentence, words)
+            doubt = uncertain(reference, parts[place_in(parts, reference.start)], words)
             if doubt is None and unfamiliar(reference, told, frozenset(), self._tools.seen) is None:
                 unknown[reference.shown] = None
         return list(unknown)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from nr_agent_core.domain.claims.claim import Claim
 from nr_agent_core.domain.statements.deeds import Deeds
 from nr_agent_core.domain.statements.references import Reference, uncertain
-from nr_agent_core.domain.statements.sentences import Sentence
+from nr_agent_core.domain.statements.sentences import Sentence, place_in
 from nr_agent_core.domain.statements.wording import Wording
 
 _BULLET = re.compile(r"\s*(?:[-*+•–—·]|\d{1,3}[.)])\s+")
@@ -41,33 +41,41 @@ def claimed_wrongly(
         deeds: what the run wrote.
         words: the languages' words.
     """
-    found, claims, sentences = list(found), list(claims), list(sentences)
+    parts = list(sentences)
+    inside: dict[int, list[Reference]] = {}
+    for reference in found:
+        inside.setdefault(place_in(parts, reference.start), []).append(reference)
+    said: dict[int, list[Claim]] = {}
+    for claim in claims:
+        if claim.word in words.verbs:
+            said.setdefault(place_in(parts, claim.start), []).append(claim)
     wrong: list[Reference] = []
-    for place, sentence in enumerate(sentences):
-        said = [claim for claim in claims if sentence.start <= claim.start < sentence.end and claim.word in words.verbs]
-        inside = [reference for reference in found if sentence.start <= reference.start < sentence.end]
-        if not said or not plain(sentence, words):
+    for place, claimed in said.items():
+        sentence = parts[place]
+        leads = sentence.text.rstrip(" \n*_").endswith(":")
+        if not (leads or place in inside) or not plain(sentence, words):
             continue
-        if sentence.text.rstrip(" \n*_").endswith(":"):
-            wrong += _listed_wrongly(found, sentences[place + 1 :], deeds, words)
-        elif inside:
-            wrong += _wrong(inside, sentence, said, deeds, words)
+        if leads:
+            wrong += _listed_wrongly(inside, parts, place + 1, deeds, words)
+        else:
+            wrong += _wrong(inside[place], sentence, claimed, deeds, words)
     return wrong
 
 
 def _listed_wrongly(
-    found: list[Reference], behind: list[Sentence], deeds: Deeds, words: Wording
+    inside: dict[int, list[Reference]], parts: list[Sentence], place: int, deeds: Deeds, words: Wording
 ) -> Iterator[Reference]:
     """What stands in the list behind "these were updated:", if a record that was written does."""
     listed: list[tuple[Reference, Sentence]] = []
-    for item in behind:
+    while place in inside:
+        item, first = parts[place], inside[place][0]
         bullet = _BULLET.match(item.text)
-        if bullet is None or not plain(item, words):
+        if bullet is None or item.text[bullet.end() : first.start - item.start].strip(" *_`[("):
             break
-        first = next((each for each in found if item.start <= each.start < item.end), None)
-        if first is None or item.text[bullet.end() : first.start - item.start].strip(" *_`[("):
+        if not plain(item, words):
             break
         listed.append((first, item))
+        place += 1
     if not any(deeds.wrote(reference) for reference, _ in listed):
         return
     for reference, item in listed:

@@ -11,7 +11,7 @@ from nr_agent_core.domain.claims.claim import Claim
 from nr_agent_core.domain.statements.claimed_records import plain
 from nr_agent_core.domain.statements.deeds import Deeds
 from nr_agent_core.domain.statements.references import singular
-from nr_agent_core.domain.statements.sentences import Sentence
+from nr_agent_core.domain.statements.sentences import Sentence, place_in
 from nr_agent_core.domain.statements.wording import Wording, wording
 from nr_agent_core.domain.tool_result import RecordWrite, WriteKind
 
@@ -64,10 +64,13 @@ def miscounted(
     claims = [claim for claim in claims if claim.word in words.counted_verbs]
     if not claims or deeds.earlier is None or words.earlier.search(whole):
         return
-    for sentence in sentences:
-        said = [claim for claim in claims if sentence.start <= claim.start < sentence.end]
-        if said and plain(sentence, words):
-            yield from _wrong(sentence, said, deeds, words)
+    parts = list(sentences)
+    said: dict[int, list[Claim]] = {}
+    for claim in claims:
+        said.setdefault(place_in(parts, claim.start), []).append(claim)
+    for place, claimed in said.items():
+        if plain(parts[place], words):
+            yield from _wrong(parts[place], claimed, deeds, words)
 
 
 def _wrong(sentence: Sentence, said: list[Claim], deeds: Deeds, words: Wording) -> Iterator[Count]:

@@ -11,7 +11,7 @@ from nr_agent_core.domain.statements.claimed_records import claimed_wrongly
 from nr_agent_core.domain.statements.counts import miscounted
 from nr_agent_core.domain.statements.deeds import Deeds
 from nr_agent_core.domain.statements.references import Reference, Told, references, uncertain, unfamiliar
-from nr_agent_core.domain.statements.sentences import Sentence, sentences, stated
+from nr_agent_core.domain.statements.sentences import Sentence, place_in, sentences, stated
 from nr_agent_core.domain.statements.wording import wording
 from nr_agent_core.domain.tool_result import Outcome, RecordWrite
 
@@ -59,8 +59,8 @@ class HalfTruths:
             counts: whether numbers of records may.
         """
         counts = counts and self._deeds.comparable
-        found = references(self._stated, files=self._deeds.files) if refers else []
-        unwritten = [reference for reference in found if not self._deeds.wrote(reference)][:_LOOKED_AT]
+        found = references(self._stated, files=self._deeds.files)[:_LOOKED_AT] if refers else []
+        unwritten = [reference for reference in found if not self._deeds.wrote(reference)]
         notices: list[Notice] = []
         claimed = self._claimed(found if unwritten else [], counts=counts)
         if claimed:
@@ -111,7 +111,7 @@ class HalfTruths:
         return any(sentence.start <= claim.start < sentence.end and "state" not in claim.why for claim in self._said)
 
     def _around(self, reference: Reference) -> Sentence:
-        return next(part for part in self._parts if part.start <= reference.start < part.end)
+        return self._parts[place_in(self._parts, reference.start)]
 
     # -- looked up once -----------------------------------------------------------------------
 

@@ -13,6 +13,8 @@ from nr_agent_core.domain.statements.wording import Wording, wording
 _PART: Final = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+")
 _LABEL: Final = re.compile("[iI][dD]")
 _LONGEST_RANGE: Final = 10_000
+_NEAR: Final = 400
+"""So far around a reference its sentence is read."""
 
 
 class Reference(NamedTuple):
@@ -57,7 +59,7 @@ def _patterns() -> "dict[str, re.Pattern[str]]":
         "number": re.compile(r"\d{1,18}"),
         "table": re.compile(r"(?<![\w:/@.-])([A-Za-z][A-Za-z0-9_]{1,63}):\d"),
         "range": re.compile(
-            r"(?<![\w.-])(\d{1,12})\W{0,3}\s?(?:-|–|\.\.\.?|bis|to|through)\W{0,3}\s?(?:\w{1,64}:)?(\d{1,12})(?![\d.-])"
+            r"(?<![\w.-])(\d{1,12})\W{0,3}\s?(?:-|–|\.\.\.?|bis|to|through)\W{0,3}\s?(?:\w{1,64}:)?(\d{1,12})(?![\d-]|\.\d)"
         ),
         "colour": re.compile(r"#[0-9a-fA-F]{0,8}[a-fA-F][0-9a-fA-F]{0,8}\b|colou?r|farb", re.IGNORECASE),
     }
@@ -126,13 +128,16 @@ class Told:
         results: those of them that tools returned.
     """
 
-    __slots__ = ("_all", "_low", "_results", "_shapes")
+    __slots__ = ("_all", "_colours", "_low", "_ranges", "_results", "_shapes", "_tables")
 
     def __init__(self, texts: Iterable[str], results: Iterable[str]) -> None:
         self._results = "\n".join(results)
         self._all = "\n".join((*texts, self._results))
         self._low = self._all.lower()
         self._shapes: frozenset[str] | None = None
+        self._ranges: list[tuple[int, int]] | None = None
+        self._tables: frozenset[str] | None = None
+        self._colours: bool | None = None
 
     def holds(self, reference: Reference) -> bool:
         """Whether any of the texts holds *reference*, in whatever form."""
@@ -154,31 +159,32 @@ class Told:
             grouped = r"[.,'’\s_/-]?".join(bare)
             if re.search(rf"(?<!\d)0*{grouped}(?!\d)", self._low):
                 return True
+        if self._ranges is None:
+            found = ((int(match[1]), int(match[2])) for match in _patterns()["range"].finditer(self._low))
+            self._ranges = [(first, last) for first, last in found if first < last <= first + _LONGEST_RANGE]
         number = int(bare)
-        for match in _patterns()["range"].finditer(self._low):
-            first, last = int(match[1]), int(match[2])
-            if first <= number <= last <= first + _LONGEST_RANGE:
-                return True
-        return False
-
-    def says(self, snippet: str) -> bool:
-        """Whether any of the texts holds *snippet* as it is."""
-        return snippet in self._all
+        return any(first <= number <= last for first, last in self._ranges)
 
     def tables(self) -> frozenset[str]:
         """Tables of references that tools returned."""
-        return (
-            frozenset(match[1].lower() for match in _patterns()["table"].finditer(self._results)) - wording().no_table
-        )
+        if self._tables is None:
+            found = _patterns()["table"].finditer(self._results)
+            self._tables = frozenset(match[1].lower() for match in found) - wording().no_table
+        return self._tables
 
     def same_form(self, reference: Reference) -> bool:
         """Whether a tool returned something of the same form: equal but for its digits."""
         if self._shapes is None:
             found = _patterns()["formed"].finditer(self._results)
             self._shapes = frozenset(_shape(match[0]) for match in found)
-        if reference.key.startswith("#") and _patterns()["colour"].search(self._all):
+        if reference.key.startswith("#") and self._has_colours():
             return False
         return _shape(reference.key) in self._shapes
+
+    def _has_colours(self) -> bool:
+        if self._colours is None:
+            self._colours = _patterns()["colour"].search(self._all) is not None
+        return self._colours
 
 
 def _shape(formed: str) -> str:
@@ -196,10 +202,10 @@ def uncertain(reference: Reference, sentence: Sentence, words: Wording) -> str |
     """
     if sentence.question:
         return "it stands in a question"
-    if words.examples.search(sentence.text):
+    at, end = reference.start - sentence.start, reference.end - sentence.start
+    before, after = sentence.text[max(0, at - _NEAR) : at], sentence.text[end : end + _NEAR]
+    if words.examples.search(before) or words.examples.search(after):
         return "it may be an example or a plan"
-    before = sentence.text[: reference.start - sentence.start]
-    after = sentence.text[reference.end - sentence.start :]
     word = re.match(r"\W{0,3}\s?([^\W\d_]+)\s+(?:\w+[: ])?#?\d", after)
     if (word and word[1].lower() in words.ranges) or re.match(r"\s?[–-]\s?\d|\.\.", after):
         return "it begins a range"

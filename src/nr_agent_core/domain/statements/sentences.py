@@ -2,8 +2,10 @@
 Sentences of an answer, with their places; code blocks, quoted lines and quotations are blank in them.
 """
 
+import bisect
 import functools
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 
@@ -45,6 +47,11 @@ def stated(text: str) -> str:
     if '"' in text or not text.isascii():
         text = quotation.sub(_hidden, text)
     return text
+
+
+def place_in(parts: Sequence[Sentence], position: int) -> int:
+    """The index of the sentence that holds *position*, or of the nearest before it."""
+    return max(bisect.bisect_right(parts, position, key=lambda part: part.start) - 1, 0)
 
 
 def sentences(text: str) -> list[Sentence]:
