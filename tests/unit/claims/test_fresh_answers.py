@@ -20,6 +20,8 @@ FLOORS = [
     ("fresh_answers_1.jsonl", "en", 0.92, 0.96, 0.86),
     ("fresh_answers_2.jsonl", "de", 0.92, 0.94, 0.88),
     ("fresh_answers_2.jsonl", "en", 0.87, 0.88, 0.80),
+    ("fresh_answers_3.jsonl", "de", 0.86, 0.90, 0.80),
+    ("fresh_answers_3.jsonl", "en", 0.86, 0.92, 0.76),
 ]
 DETECTOR = ClaimDetector()
 
