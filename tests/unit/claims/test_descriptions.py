@@ -93,13 +93,20 @@ def test_a_proposed_text_claims_nothing(lead: str) -> None:
     assert DETECTOR.claims_change(letter)
 
 
-@pytest.mark.parametrize("heading", ["## Options", "## Current status", "# Pros and cons", "## Vorschläge"])
-def test_headings_that_plan_or_list_states_block_what_is_below(heading: str) -> None:
+@pytest.mark.parametrize(
+    ("heading", "item"),
+    [
+        ("## Options", "- Added a cache"),
+        ("## Current status", "- Added a cache"),
+        ("# Pros and cons", "- Added a cache"),
+        ("## Vorschläge", "- Zwischenspeicher ergänzt"),
+    ],
+)
+def test_headings_that_plan_or_list_states_block_what_is_below(heading: str, item: str) -> None:
     """Whatever lies between, down to the next heading of that rank."""
-    item = "- Added a cache"
-
+    assert DETECTOR.claims_change(item)
     assert not DETECTOR.claims_change(f"{heading}\n\n### First\n\n{item}")
-    assert DETECTOR.claims_change(f"{heading}\n\n- more speed\n\n## What changed\n\n{item}")
+    assert DETECTOR.claims_change(f"{heading}\n\n- more speed\n\n{heading.split()[0]} Files\n\n{item}")
 
 
 @pytest.mark.parametrize(
