@@ -106,7 +106,7 @@ def test_headings_that_plan_or_list_states_block_what_is_below(heading: str, ite
     """Whatever lies between, down to the next heading of that rank."""
     assert DETECTOR.claims_change(item)
     assert not DETECTOR.claims_change(f"{heading}\n\n### First\n\n{item}")
-    assert DETECTOR.claims_change(f"{heading}\n\n- more speed\n\n{heading.split()[0]} Files\n\n{item}")
+    assert DETECTOR.claims_change(f"{heading}\n\n- more speed\n\n{heading.split(maxsplit=1)[0]} Files\n\n{item}")
 
 
 @pytest.mark.parametrize(
