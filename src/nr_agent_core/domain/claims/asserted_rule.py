@@ -40,12 +40,13 @@ class AssertedRule:
 
     def __init__(self, tables: Mapping[str, Mapping[str, Any]]) -> None:
         self._lexicons = tuple(Lexicon(code, table) for code, table in tables.items())
-        self._scanner = Scanner(self._lexicons)
-        self._owner = {word: lexicon for lexicon in self._lexicons for word in self._own_words(lexicon)}
-        self._noticed: dict[str, tuple[Lexicon, ...]] = {}
-        for lexicon in self._lexicons:
-            mine = dict.fromkeys(lexicon.noticed, (lexicon,))
-            shared = {word: (*self._noticed[word], lexicon) for word in self._noticed.keys() & mine.keys()}
+        own = [self._own_words(lexicon) for lexicon in self._lexicons]
+        self._scanner = Scanner(self._lexicons, own)
+        self._owner = {word: number for number, words in enumerate(own) for word in words}
+        self._noticed: dict[str, int] = {}
+        for number, lexicon in enumerate(self._lexicons):
+            mine = dict.fromkeys(lexicon.noticed, 1 << number)
+            shared = {word: self._noticed[word] | 1 << number for word in self._noticed.keys() & mine.keys()}
             self._noticed |= mine | shared
         self._unspaced = tuple(lexicon for lexicon in self._lexicons if lexicon.unspaced)
         self._abbreviations = frozenset(
@@ -176,17 +177,19 @@ class AssertedRule:
         Function words that are no other language's decide; without them, or between languages that share the noticed
         words, the one that knows most of the words.
         """
-        hit = {lexicon for word in noticed for lexicon in self._noticed[word]}
-        known = dict.fromkeys(self._lexicons, 0)
-        for word in self._owner.keys() & words:
-            known[self._owner[word]] += 1
-        most = max(known.values())
+        hit, known, owner = 0, [0] * len(self._lexicons), self._owner.get
+        for word in noticed:
+            hit |= self._noticed[word]
+        for word in words:
+            if (number := owner(word)) is not None:
+                known[number] += 1
+        most = max(known)
         likely = [
             lexicon
-            for lexicon in self._lexicons
-            if lexicon in hit
-            and (known[lexicon] == most or known[lexicon] >= _CERTAIN)
-            and (known[lexicon] or not lexicon.shared.issuperset(noticed & lexicon.noticed))
+            for number, lexicon in enumerate(self._lexicons)
+            if hit >> number & 1
+            and (known[number] == most or known[number] >= _CERTAIN)
+            and (known[number] or not lexicon.shared.issuperset(noticed & lexicon.noticed))
         ]
         if most and len(likely) < 2:
             return likely

@@ -215,7 +215,7 @@ class Lexicon:
         """
         Whether something stands there by which a language that does not part its words is noticed.
         """
-        return self.ending is not None and self.ending.search(text, start, end) is not None
+        return not text[start:end].isascii() and self.ending is not None and bool(self.ending.search(text, start, end))
 
     def asks(self, tokens: list[str]) -> bool:
         """

@@ -33,9 +33,10 @@ class Scanner:
 
     Args:
         lexicons: the languages.
+        own: function words of each that are no other's; a word that it shares is looked at in a text that holds one.
     """
 
-    def __init__(self, lexicons: Sequence[Lexicon]) -> None:
+    def __init__(self, lexicons: Sequence[Lexicon], own: Sequence[frozenset[str]] = ()) -> None:
         self._roles: dict[str, int] = {}
         for lexicon in lexicons:
             self._enter(lexicon.triggers, _TRIGGER)
@@ -50,6 +51,11 @@ class Scanner:
             for anchor, phrases in lexicon.anchored.items():
                 self._anchored.setdefault(anchor, []).extend(phrases)
         self._clitics = tuple(verb for lexicon in lexicons for verb in lexicon.verbs if verb.startswith("'"))
+        self._shared: dict[str, frozenset[str]] = {}
+        for lexicon, words in zip(lexicons, own, strict=False):
+            for word in lexicon.shared:
+                self._shared[word] = self._shared.get(word, frozenset()) | words
+        self._shared_words = frozenset(self._shared)
         self._endings = tuple(lexicon.ending for lexicon in lexicons if lexicon.ending is not None)
         values = "|".join(sorted({re.escape(value) for lexicon in lexicons for value in lexicon.values}))
         self._value = re.compile(f":[ *_]{{1,8}}({values})(?!\\w)")
@@ -66,7 +72,10 @@ class Scanner:
         Where claiming words, phrases and signs stand in the text of *reading*, in order.
         """
         low = reading.low
-        hits = self._noticed & _words(low)
+        words = _words(low)
+        hits = self._noticed & words
+        if not hits.isdisjoint(self._shared_words):
+            hits = frozenset(w for w in hits if w not in self._shared or not self._shared[w].isdisjoint(words))
         beyond = not low.isascii()
         signs = beyond and _SIGN.search(low)
         endings = [ending for ending in self._endings if ending.search(low)] if beyond else []
