@@ -31,6 +31,7 @@ _NAME_END: Final = (
 )
 _SHORT: Final = 6
 _ARTICLE: Final = wc.DETERMINER | wc.ADVERB | wc.ON_DATE | wc.FUNCTION | wc.PHRASE
+_NO_THING: Final = wc.MODAL | wc.PERSON | wc.SELF
 _OBJECT: Final = wc.DETERMINER | wc.PRONOUN | wc.SELF | wc.OTHER
 
 
@@ -87,7 +88,10 @@ def adjacent(flags: list[int], clause: Clause, index: int, carry: Carry) -> Use:
     if before & (wc.MODAL | wc.HAD | wc.INFINITIVE):
         return GOVERNED
     if before & (wc.HAVE | wc.SELF_HAVE):
-        return _perfect(flags, clause, at, carry, negated)
+        use = _perfect(flags, clause, at, carry, negated)
+        if use is GOVERNED and flags[index] & wc.MOVES and clause.other >= index and not clause.rest & _NO_THING:
+            return Use(BEING, "has moved", negated=negated)
+        return use
     if before & wc.BE:
         return Use(BEING, "is done", negated=negated)
     if before & wc.WAS:

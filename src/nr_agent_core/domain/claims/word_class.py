@@ -97,6 +97,7 @@ EFFECTIVE: Final = 1 << 91  # a NOW from which something holds, wherever its ver
 CONSEQUENCE: Final = 1 << 92  # says that something is so because of what was said before: therefore
 NO_CHANGE: Final = 1 << 93  # says that nothing had to be changed: no edit needed
 SOUND: Final = 1 << 94  # what a check finds: green, healthy
+MOVES: Final = 1 << 95  # what a thing does when it is changed: "the page has moved"
 FIXED: Final = 1 << 82  # a subject that an answer never changes: the tools of the chat
 FINAL: Final = 1 << 76  # closes a short clause as a claim: "the page stands"
 GETS: Final = 1 << 73  # present passive by its form alone: gets
