@@ -2,6 +2,7 @@
 ``nr-agent-core explain`` as people and scripts meet it: real processes, exit codes.
 """
 
+import importlib.util
 import json
 import subprocess
 import sys
@@ -72,7 +73,8 @@ def test_without_rich_another_format_is_advised(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The extra is named, and what needs none works."""
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    find = importlib.util.find_spec
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "rich" else find(name))
 
     assert main(["explain", TEXT]) == 2
     assert "nr-agent-core[cli]" in capsys.readouterr().err
