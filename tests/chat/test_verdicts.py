@@ -113,6 +113,50 @@ def test_a_claim_without_a_write_is_marked_on_every_path(world: World, path: Pat
     assert codes(message) == [*expected, *(["runFinishedOutside"] if path in OUTSIDE else [])]
 
 
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.__name__)
+def test_a_reference_that_nothing_named_is_marked_on_every_path(world: World, path: Path) -> None:
+    """Whoever completes the turn, and in which segment (V7, V9)."""
+    text = "Dazu gehört pages:990011."
+    conversation = path(world, text)
+
+    (message,) = [each for each in world.messages(conversation) if each.text == text]
+    assert codes(message) == ["unknownReference", *(["runFinishedOutside"] if path in OUTSIDE else [])]
+    assert message.notices[0].arguments == {"references": ["pages:990011"]}
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.__name__)
+def test_a_call_written_as_text_is_marked_on_every_path(world: World, path: Path) -> None:
+    """It was not made, whoever completes the turn (V12, V9)."""
+    text = 'create_page(title="Jobs")'
+    conversation = path(world, text)
+
+    (message,) = [each for each in world.messages(conversation) if each.text == text]
+    assert codes(message) == ["callNotMade", *(["runFinishedOutside"] if path in OUTSIDE else [])]
+
+
+@pytest.mark.parametrize("named", [True, False], ids=["a record", "no record"])
+def test_what_an_approved_call_did_is_told_to_whom_it_is_denied(world: World, named: bool) -> None:
+    """With the record, or with the tool that named none (V8, V1)."""
+    parts = {} if named else {"tools": world.host.tools(execute=lambda *_: ToolResult.text("Sent."))}
+    chat, sent = world.waiting("Es wurde nichts gespeichert.", **parts)
+    chat.decide(sent.conversation, "approve", card=digest_of(world, sent.run_id), by=ANNA)
+
+    (notice,) = world.messages(sent.conversation)[-1].notices
+    assert notice.code.value == "savedNonetheless"
+    records = [{"reference": "pages:42", "kind": "created"}]
+    assert notice.arguments == ({"records": records} if named else {"tools": ["create_page"]})
+
+
+def test_the_model_is_told_on_the_next_turn(world: World) -> None:
+    """A note behind its own answer (M1, V12)."""
+    chat = world.chat('create_page(title="Jobs")', "Gut.")
+    sent = chat.send("Lege an.", ANNA)
+    chat.send("Und?", ANNA, conversation=sent.conversation)
+
+    (told,) = [line.text for line in world.model.requests[-1].messages if line.role == "assistant"]
+    assert "[run note: callNotMade]" in told
+
+
 def test_a_bare_run_has_no_chat_to_be_outside_of(world: World) -> None:
     """Its answer is returned with its notices, and that is all (C7)."""
     chat = world.chat(CREATE, CLAIM)
