@@ -21,7 +21,7 @@ DESCRIBING = {
         "Since Monday it has been with Ms Orlov.",
         "Last week it was with the support.",
     ],
-    "de": ["Es gibt sechs Einträge.", "Zwei davon sind ausgeblendet.", "Im Januar wurde sie vom Support geprüft."],
+    "de": ["Es gibt sechs Einträge.", "Zwei davon sind ausgeblendet.", "Im August wurde sie vom Support geprüft."],
 }
 TELLING = {
     "en": ["From now on it forwards.", "As agreed.", "I changed the rest, too."],
@@ -69,7 +69,7 @@ def test_a_deed_of_the_speaker_is_a_claim_beside_any_description(state: tuple[st
 )
 def test_a_state_that_follows_others_is_none(first: str, later: str) -> None:
     """In a paragraph of three sentences a weak use behind statements goes on with them; first, it claims."""
-    last = "The file is in the archive." if first.isascii() else "Die Akte liegt im Archiv."
+    last = "The file is in the archive." if first.isascii() else "Die Akte liegt im Keller."
 
     assert not DETECTOR.claims_change(f"{first} {later} {last}")
     assert DETECTOR.claims_change(f"{later} {last}")
@@ -141,7 +141,7 @@ def test_what_changed_nothing_is_no_claim(text: str) -> None:
         "Damit ist Frau Orlov Ihre Ansprechpartnerin.",
         "Der Zugang läuft wieder.",
         "Die Laufzeit endet nun im März.",
-        "Der Urlaub von Frau Orlov ist vom 3. bis 14. Juli eingetragen.",
+        "Der Urlaub von Frau Orlov ist vom 3. bis 14. August eingetragen.",
     ],
 )
 def test_claims_without_a_participle_or_beside_a_date_are_found(text: str) -> None:
