@@ -172,6 +172,8 @@ KINDS: dict[str, tuple[Case, list[str]]] = {
         turn("Note saved.", made("list_notes", "Saved note (812 characters)")),
         ["nothingSaved"],
     ),
+    # A writing call that ran unattended and named no record cannot tell.
+    "a write that names nothing": (turn("The report is saved.", made("create_file", "Created (812 characters)")), []),
     # Housekeeping of the model's own is no write of the user's data.
     "housekeeping": (
         turn("Rolled out and checked.", made("skill_view", "ok"), made("read_todo", "ok")),
@@ -206,6 +208,28 @@ def test_records_are_compared_only_when_all_writes_are_known(case: Case) -> None
     found = codes(play({**case, "context": "pages:43"}))
 
     assert "otherRecordsWritten" not in found
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Ich habe 5 Kontakte gefunden und den Kontakt Anna aktualisiert.",
+        "I found 5 contacts and updated the first one.",
+        "5 Kontakte gefunden, einer wurde aktualisiert.",
+        "I updated one of the five contacts.",
+        "Eine der fünf Adressen wurde aktualisiert, nämlich die des Kontakts Anna.",
+        "Einer der beiden Kontakte wurde aktualisiert.",
+        "The contact has been updated for both contacts in charge.",
+        "I looked through contacts:7, contacts:20 was updated.",
+        "Ich habe contacts:7 gelesen und contacts:20 aktualisiert.",
+        "The contact has been updated. It has two contacts above it.",
+    ],
+)
+def test_a_number_beside_a_claim_is_not_always_claimed(answer: str) -> None:
+    """What was found, one of many, and what stands in another clause was not claimed as written (V7)."""
+    case = turn(answer, made("update_contact", "ok", "contacts:20 updated"), context="contacts:7")
+
+    assert codes(play(case)) == []
 
 
 @pytest.mark.parametrize(

@@ -90,6 +90,8 @@ def _wrong(
     for group in _groups(inside, sentence, words):
         if _governed(group[0], sentence, said, words):
             continue
+        if _loose(group, sentence, said, words):
+            continue
         together = any(map(deeds.wrote, group))
         if not together and (any_written or len(said) > 1 or not _same_clause(group, sentence, said[0])):
             continue
@@ -128,6 +130,14 @@ def _groups(inside: list[Reference], sentence: Sentence, words: Wording) -> Iter
         group.append(reference)
     if group:
         yield group
+
+
+def _loose(group: list[Reference], sentence: Sentence, said: list[Claim], words: Wording) -> bool:
+    """Whether a comma alone may part two clauses here: "after a look at pages:7, pages:42 was updated"."""
+    if len(group) < 2 or any(claim.start < group[0].start for claim in said):
+        return False
+    between = sentence.text[group[-2].end - sentence.start : group[-1].start - sentence.start]
+    return "," in between and words.joiners.isdisjoint(between.lower().split())
 
 
 def _unlabelled(text: str) -> str:

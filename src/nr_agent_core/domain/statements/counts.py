@@ -81,6 +81,9 @@ def _wrong(sentence: Sentence, said: list[Claim], deeds: Deeds, words: Wording) 
         if counted is None or not 2 <= number <= _MOST or _governed(sentence.text[: match.start()], words):
             continue
         noun, names = counted
+        stretch = match.start(), match.start(2) + match[2].index(noun) + len(noun)
+        if _apart(sentence.text, stretch, said, sentence.start, words):
+            continue
         if re.search(rf"(?<!\d){number}(?!\d)", deeds.said) or _says(number, deeds.said, words):
             continue
         if number > max(_number_of(names, deeds), deeds.writes):
@@ -129,13 +132,22 @@ def _tables(records: Iterable[RecordWrite]) -> set[str]:
 
 
 def _governed(before: str, words: Wording) -> bool:
-    """Whether a preposition stands before the number: "for two customers", "auf beiden Seiten"."""
-    for word in reversed(re.findall(r"[^\W\d_]+", before.lower())):
-        if word in words.prepositions and word not in words.determiners:
-            return True
-        if word not in words.determiners:
-            return False
+    """Whether the number is of a part or a place: "one of the five", "for two customers", "auf beiden Seiten"."""
+    for word in reversed(re.findall(r"[^\W_]+", before.lower())):
+        if word not in words.whole:
+            return word in words.prepositions or word in words.determiners
     return False
+
+
+def _apart(text: str, count: tuple[int, int], said: list[Claim], start: int, words: Wording) -> bool:
+    """Whether every claim of the sentence stands in another clause: "5 were found, one was updated"."""
+    for claim in said:
+        at, end = claim.start - start, claim.end - start
+        between = text[count[1] : at] if at >= count[1] else text[end : count[0]]
+        parted = re.search(r"[,;()–—]", between) is not None
+        if not parted and words.joiners.isdisjoint(between.lower().split()):
+            return False
+    return True
 
 
 def _says(number: int, text: str, words: Wording) -> bool:

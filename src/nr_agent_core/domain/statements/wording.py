@@ -34,6 +34,7 @@ class Wording:
         self.prepositions = self.words("roles", "prepositions")
         self.naming = self.phrases("roles", "naming")
         self.determiners = self.words("roles", "determiners")
+        self.whole = self.words("roles", "whole")
         self.verbs = self.words("roles", "verbs")
         self.counted_verbs = self.verbs | self.words("roles", "counted_verbs")
         self.measures = self.words("roles", "measures")
