@@ -194,3 +194,14 @@ def test_an_honest_sentence_stays_honest_beside_a_claim_of_another_language(data
     found = DETECTOR.claims(f"{honest}\n\n{claim}")
 
     assert all(place.start > len(honest) for place in found)
+
+
+@given(data=st.data())
+def test_a_foreign_word_hides_no_claim(data):
+    """A name that is a function word of another language does not make the sentence one of that language (V2)."""
+    code, other = data.draw(st.sampled_from(CODES)), data.draw(st.sampled_from(CODES))
+    foreign = sorted(LEXICONS[other].function - LEXICONS[code].words.keys())
+    claim = data.draw(st.sampled_from(FRAMES[code]["claims"])).format(data.draw(st.sampled_from(FORMS[code])))
+    name = data.draw(st.sampled_from(foreign or ["name"]))
+
+    assert DETECTOR.claims_change(f"{claim[:-1]} ({name}){claim[-1]}") is DETECTOR.claims_change(claim)

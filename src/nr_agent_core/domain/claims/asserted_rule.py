@@ -191,9 +191,11 @@ class AssertedRule:
             and (known[number] == most or known[number] >= _CERTAIN)
             and (known[number] or not lexicon.shared.issuperset(noticed & lexicon.noticed))
         ]
-        if most and len(likely) < 2:
+        if likely and most and len(likely) < 2:
             return likely
         listed = {lexicon: sum(word in lexicon.words for word in words) for lexicon in self._lexicons}
+        if not likely:
+            return self._best_known(hit, listed)
         if not most:
             highest = max(listed.values())
             return [lexicon for lexicon in likely if listed[lexicon] == highest]
@@ -204,6 +206,14 @@ class AssertedRule:
                 listed[other] > listed[lexicon] and noticed & lexicon.noticed <= other.noticed for other in likely
             )
         ]
+
+    def _best_known(self, hit: int, listed: Mapping[Lexicon, int]) -> list[Lexicon]:
+        """
+        The language of *hit* that knows more of the words than every other: a foreign function word was only a name.
+        """
+        best = max(self._lexicons, key=listed.__getitem__)
+        others = (known for lexicon, known in listed.items() if lexicon is not best)
+        return [best] if hit >> self._lexicons.index(best) & 1 and listed[best] > max(others) else []
 
 
 def _unread(reading: Reading, place: int, why: str, code: str) -> dict[int, Claim]:
