@@ -23,7 +23,7 @@ def plain(sentence: Sentence, words: Wording) -> bool:
     low = sentence.text.lower()
     if sentence.question or "n't" in low or "n’t" in low:
         return False
-    if words.examples.search(low) or words.earlier.search(low):
+    if any(pattern.search(low) for pattern in (words.examples, words.earlier, words.dated)):
         return False
     return words.negators.isdisjoint(re.findall(r"[^\W\d_]+", low))
 

@@ -30,6 +30,7 @@ class Wording:
         self.numbered = self.words("general", "numbered")
         self.negators = self.words("general", "negators")
         self.examples = self.phrases("general", "example")
+        self.dated = self.phrases("general", "dated")
         self.earlier = self.phrases("general", "earlier")
         self.prepositions = self.words("roles", "prepositions")
         self.naming = self.phrases("roles", "naming")
