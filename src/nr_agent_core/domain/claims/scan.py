@@ -75,7 +75,7 @@ class Scanner:
         words = _words(low)
         hits = self._noticed & words
         if not hits.isdisjoint(self._shared_words):
-            hits = frozenset(w for w in hits if w not in self._shared or not self._shared[w].isdisjoint(words))
+            hits = frozenset(w for w in hits if w not in self._shared or self._spoken(self._shared[w], low, words))
         beyond = not low.isascii()
         signs = beyond and _SIGN.search(low)
         endings = [ending for ending in self._endings if ending.search(low)] if beyond else []
@@ -100,6 +100,12 @@ class Scanner:
             )
         places.sort()
         return places
+
+    def _spoken(self, own: frozenset[str], low: str, words: set[str]) -> bool:
+        """
+        Whether one of *own* stands in the text *low* of *words*; those with an apostrophe are no words of it.
+        """
+        return not own.isdisjoint(words) or any("'" in word and word in low for word in own)
 
     def _sought(self, low: str, hits: frozenset[str]) -> tuple[list[str], list[str], bool]:
         """
