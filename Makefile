@@ -13,7 +13,7 @@ SUPPORTED := 3.11 3.12 3.13
 # Branch coverage of domain and ports, in per cent; below it the suite fails.
 COVERAGE_BAR := 98
 # The tests that it is measured over. Measuring costs about as much as the tests themselves.
-MEASURED := tests/unit tests/chat
+MEASURED := tests/unit tests/chat tests/cases
 # Processes that share the suite.
 WORKERS ?= auto
 SUITE    = $(BIN)/python -m pytest -q --numprocesses=$(WORKERS) --dist=worksteal

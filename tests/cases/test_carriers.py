@@ -5,7 +5,7 @@ What the sanitiser takes out of the texts of many programs, and what it leaves (
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nr_agent_core.domain.sanitiser import failure_text, sanitise, sanitised_chain
@@ -25,6 +25,7 @@ def test_an_ordinary_word_goes_where_its_place_says_what_it_is(carrier: str, bef
     assert WORD not in sanitise(text, limit=None)
 
 
+@example(["dial tcp: lookup {} on 10.0.0.2:53: no such host"] * 2, " ")
 @given(st.lists(st.sampled_from(SECRETS + PLACES), min_size=1, max_size=5), st.sampled_from([" ", "\n", "; ", " <- "]))
 def test_no_carrier_hides_another_one(carriers: list[str], joint: str) -> None:
     """(F3) Several in one text, in any order: all go, and a second pass finds nothing more."""

@@ -187,7 +187,7 @@ _MACHINES = (
     r"|rechner|dienst)(?:\s+(?:is|at|on|named|name|for|to))?[\s:=(]+)"
 )
 # What can only be followed by the name of a machine that was not found.
-_NAMELESS = rf"{_WORD}((?:enotfound|eai_again|nslookup|dial tcp:? lookup|name resolution|service not known)[\s:=]+)"
+_NAMELESS = rf"{_WORD}((?:enotfound|eai_again|nslookup|tcp:? lookup|name resolution|service not known)[\s:=]+)"
 _SCHEME = r"(?i)(?:(?<![a-z0-9+.\-])[a-z0-9+.\-]++)?(?::(?:\\*/){2}|%3a%2f%2f)"
 _HEADERS = r"((?:proxy-)?authorization|(?:set-)?cookie|x-[a-z0-9\-]{0,40}(?:key|token|auth|secret)|api-key)"
 _QUOTED = r"(?:'[^'\n]{0,80}'|\"[^\"\n]{0,80}\"|`[^`\n]{0,80}`)"
