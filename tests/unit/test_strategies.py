@@ -14,7 +14,7 @@ from nr_agent_core.domain.write_evidence import Wrote
 from nr_agent_core.testing import strategies
 
 EVERYWHERE = settings(
-    max_examples=600, database=None, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=300, database=None, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck)
 )
 QUICK = settings(max_examples=2000, database=None, suppress_health_check=list(HealthCheck))
 

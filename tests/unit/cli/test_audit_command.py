@@ -16,6 +16,8 @@ from nr_agent_core.cli import main
 from nr_agent_core.cli.program import COMMANDS
 from tests.unit.cli.conftest import DATA, Run, environment
 
+pytestmark = pytest.mark.process
+
 CLOSING = "close_*"
 CREATING = "create_page"
 

@@ -12,6 +12,8 @@ import pytest
 from nr_agent_core.cli import main
 from tests.unit.cli.conftest import Run, environment
 
+pytestmark = pytest.mark.process
+
 TEXT = "The page is not published. I have renamed it."
 
 
