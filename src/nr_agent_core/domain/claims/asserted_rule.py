@@ -193,7 +193,8 @@ class AssertedRule:
         ]
         if likely and most and len(likely) < 2:
             return likely
-        listed = {lexicon: sum(word in lexicon.words for word in words) for lexicon in self._lexicons}
+        asked = likely if likely and most else self._lexicons
+        listed = {lexicon: len(lexicon.words.keys() & words) for lexicon in asked}
         if not likely:
             return self._best_known(hit, listed)
         if not most:

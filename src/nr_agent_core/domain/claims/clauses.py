@@ -18,6 +18,7 @@ _VERBAL: Final = wc.AUXILIARY | wc.FINITE | wc.STATE_VERB
 _TURNING: Final = wc.CONTRAST | _OPENING
 _SUBJECT_OR_VERB: Final = _VERBAL | _SUBJECT
 _TOLD: Final = wc.AUXILIARY | wc.PARTICIPLE | wc.FINITE
+_PARTING: Final = wc.CUT | _TURNING | wc.CONJUNCTION
 _LED: Final = 4
 """Up to how many words "from here on," is a part of the clause behind its comma."""
 _NOTED: Final = wc.CUT | wc.CONTRAST | _OPENING | wc.CONJUNCTION | _VERBAL | _SUBJECT | wc.PARTICIPLE
@@ -75,12 +76,8 @@ class Clause:
         self.union = self.rest = union
         if union & wc.PARTICIPLE:
             self.rest = reduce(or_, [bits for bits in within if not bits & wc.PARTICIPLE], 0)
-        self.negator = end
-        if union & wc.NEG:
-            self.negator = next(at for at in range(start, end) if flags[at] & wc.NEG)
-        self.other = end
-        if union & wc.OTHER:
-            self.other = next(at for at in range(start, end) if flags[at] & wc.OTHER)
+        self.negator = _first(flags, start, wc.NEG) if union & wc.NEG else end
+        self.other = _first(flags, start, wc.OTHER) if union & wc.OTHER else end
         self.opener = flags[start] if end > start else 0
         self.dated: tuple[bool, bool] | None = None
         self.by_other: bool | None = None
@@ -93,6 +90,10 @@ def cut(flags: list[int], *, adjacent: bool) -> list[Clause]:
 
     Where the verb frames the clause, a contrast word inside it ends nothing before the form has come.
     """
+    if flags and not reduce(or_, flags) & _PARTING:
+        only = Clause(0, len(flags), flags)
+        only.hard = True
+        return [only]
     clauses: list[Clause] = []
     start = 0
     depth = 0
@@ -140,6 +141,15 @@ def cut(flags: list[int], *, adjacent: bool) -> list[Clause]:
             told = told or bool(bits & wc.PARTICIPLE)
     close(len(flags))
     return clauses
+
+
+def _first(flags: list[int], at: int, mask: int) -> int:
+    """
+    The first place from *at* on with a class of *mask*; there is one.
+    """
+    while not flags[at] & mask:
+        at += 1
+    return at
 
 
 def _led(flags: list[int], start: int, comma: int) -> bool:
