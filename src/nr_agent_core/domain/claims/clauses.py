@@ -91,9 +91,7 @@ def cut(flags: list[int], *, adjacent: bool) -> list[Clause]:
     Where the verb frames the clause, a contrast word inside it ends nothing before the form has come.
     """
     if flags and not reduce(or_, flags) & _PARTING:
-        only = Clause(0, len(flags), flags)
-        only.hard = True
-        return [only]
+        return [_only(flags)]
     clauses: list[Clause] = []
     start = 0
     depth = 0
@@ -141,6 +139,12 @@ def cut(flags: list[int], *, adjacent: bool) -> list[Clause]:
             told = told or bool(bits & wc.PARTICIPLE)
     close(len(flags))
     return clauses
+
+
+def _only(flags: list[int]) -> Clause:
+    clause = Clause(0, len(flags), flags)
+    clause.hard = True
+    return clause
 
 
 def _first(flags: list[int], at: int, mask: int) -> int:
