@@ -6,6 +6,7 @@ the languages whose words it holds. Where languages share a form, the one whose 
 decides: no language is guessed for the text.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -25,6 +26,9 @@ no claim so far gets one claim where judging ended: no amount of text hides a cl
 """
 _COST: Final = 40
 """What judging a sentence costs whatever its length, in characters."""
+
+_OTHER_SCRIPT: Final = re.compile("[\u3040-\u30ff\u3400-\u9fff]{1,2}|[\u0370-\u1dff\uac00-\ud7af]+")
+"""A word in other letters than Latin ones; where nothing parts them, two signs count as one."""
 
 _CERTAIN: Final = 2
 """How many function words of its own show that a language is spoken, whatever others stand beside them."""
@@ -162,6 +166,8 @@ class AssertedRule:
             words.update(token.partition(":")[2] for token in tokens if ":" in token)
         noticed = self._noticed.keys() & words
         unspaced = [lexicon for lexicon in self._unspaced if lexicon.ending_in(text, span.start, span.end)]
+        if self._in_other_script(text, span, tokens):
+            return unspaced or (list(self._unspaced) if not SIGNS.isdisjoint(words) else [])
         if not noticed:
             return unspaced or (list(self._lexicons[:1]) if not SIGNS.isdisjoint(words) else [])
         if len(self._lexicons) == 1:
@@ -169,6 +175,17 @@ class AssertedRule:
         if text.find("'", span.start, span.end) >= 0:
             words.update(token[: token.index("'") + 1] for token in tokens if "'" in token)
         return self._spoken(words, noticed) + unspaced
+
+    def _in_other_script(self, text: str, span: Span, tokens: list[str]) -> bool:
+        """
+        Whether more words of the sentence stand in another script than in Latin letters, and no function word in these:
+        a form among them is a name or a value.
+        """
+        sentence = text[span.start : span.end]
+        if sentence.isascii() or not _OTHER_SCRIPT.search(sentence):
+            return False
+        latin = sum("a" <= token[0] <= "z" for token in tokens)
+        return len(_OTHER_SCRIPT.findall(sentence)) > latin and self._owner.keys().isdisjoint(tokens)
 
     def _spoken(self, words: set[str], noticed: set[str]) -> list[Lexicon]:
         """

@@ -152,7 +152,7 @@ class Surroundings:
         union &= ~wc.INSTRUCTION
         if len(flags) > 1 and flags[1] & wc.QUOTED:
             flags[0] &= ~wc.INSTRUCTION
-        return union | (flags[0] if flags else 0) | (wc.QUESTION if span.question else 0)
+        return lexicon.told(union | (flags[0] if flags else 0)) | (wc.QUESTION if span.question else 0)
 
     def _earlier(self, lexicon: Lexicon) -> int:
         """

@@ -104,7 +104,7 @@ class Judge:
         for number, clause in enumerate(self._clauses):
             if clause.hard and number:
                 before = self._clauses[number - 1]
-                lead = frames.lead_block(self._part.union) if before.colon and not self._part.claimed else 0
+                lead = frames.lead_block(self._lexicon.told(self._part.union)) if before.colon and not self._part.claimed else 0
                 if before.colon and before.union & wc.NEG and before.rest & wc.VERB and not clause.union & wc.NOW:
                     lead = max(lead, BEING)
                 lead = 0 if self._set(before, clause) else lead

@@ -236,6 +236,12 @@ class Lexicon:
                 _mark(tokens, flags, index, phrases)
         return flags
 
+    def told(self, union: int) -> int:
+        """
+        Classes *union* without that of a form where words have no forms and nothing says that something is done.
+        """
+        return union & ~wc.PARTICIPLE if self.unspaced and not union & _ENDING_A_DEED else union
+
     def _parted(self, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         """
         The words of a text in which nothing parts them: the longest listed one at each place, else what stands there.

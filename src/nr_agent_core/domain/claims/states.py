@@ -14,6 +14,8 @@ _BESIDE: Final = wc.ALONE | wc.FILLER | wc.ADVERB | wc.NOW | wc.MARK | wc.CONJUN
 _STATING: Final = (wc.CLAIMING & ~wc.PARTICIPLE) | wc.MARK | wc.ARROW | wc.BEFORE | wc.SWITCHED | wc.LABEL | wc.CASE
 _REPORTING: Final = wc.FINITE | wc.STATE_VERB
 _PREDICATE: Final = wc.BE | wc.HAVE | wc.STATE_VERB
+_TOLD: Final = wc.CLAIMING | wc.SWITCHED | wc.SHUT
+_TOLD_UNPARTED: Final = wc.RESULT | wc.HAVE | wc.ALONE | wc.GONE
 _SHORT: Final = 9
 
 Place = tuple[int, Use]
@@ -35,7 +37,7 @@ def state_use(
         return place
     if union & wc.CASE and _shut(lexicon, tokens, clause):
         return clause.end - 1, Use(BEING, "shut")
-    if union & (wc.MARK | wc.ARROW | wc.BEFORE) and (place := _mark(flags, clauses, clause, context)):
+    if union & (wc.MARK | wc.ARROW | wc.BEFORE) and (place := _mark(lexicon, flags, clauses, clause, context)):
         return place
     if union & wc.SWITCHED and (place := _value(clauses, number, context) or _switched(flags, clause)):
         return place
@@ -147,7 +149,9 @@ def _own(flags: list[int], clause: Clause, at: int) -> bool:
     return bool(flags[at] & wc.SELF)
 
 
-def _mark(flags: list[int], clauses: list[Clause], clause: Clause, context: Context) -> Place | None:
+def _mark(
+    lexicon: Lexicon, flags: list[int], clauses: list[Clause], clause: Clause, context: Context
+) -> Place | None:
     """
     A check mark that begins or ends the line, "12 files -> archive" in a list, "25 (was 10)".
     """
@@ -156,13 +160,23 @@ def _mark(flags: list[int], clauses: list[Clause], clause: Clause, context: Cont
         return None
     if clause.union & wc.MARK and (flags[0] & wc.MARK or flags[-1] & wc.MARK):
         at = 0 if flags[0] & wc.MARK else len(flags) - 1
-        return at, Use(BARE, "check mark")
+        return (at, Use(BARE, "check mark")) if _ticked(lexicon, flags, context) else None
     if clause.union & wc.ARROW and context.listed and clauses[0].opener & wc.QUANTITY:
         return next(at for at in range(clause.start, clause.end) if flags[at] & wc.ARROW), Use(BARE, "arrow")
     labelled = context.listed or clauses[0].colon
     if clause.bracketed and clause.opener & wc.BEFORE and clause.end - clause.start < _SHORT - 4 and labelled:
         return clause.start, Use(BARE, "value before")
     return None
+
+
+def _ticked(lexicon: Lexicon, flags: list[int], context: Context) -> bool:
+    """
+    Whether a result is told beside a check mark or by what leads into its list: elsewhere it only decorates a line.
+    """
+    telling = _TOLD_UNPARTED if lexicon.unspaced else _TOLD
+    if len(flags) == 1 or any(bits & telling for bits in flags) or not flags[0] & wc.MARK:
+        return True
+    return bool(context.outside(True).lead & telling)
 
 
 def _value(clauses: list[Clause], number: int, context: Context) -> Place | None:

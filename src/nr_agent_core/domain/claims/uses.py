@@ -32,6 +32,9 @@ _NAME_END: Final = (
 _SHORT: Final = 6
 _ARTICLE: Final = wc.DETERMINER | wc.ADVERB | wc.ON_DATE | wc.FUNCTION | wc.PHRASE
 _NO_THING: Final = wc.MODAL | wc.PERSON | wc.SELF
+_LIGHT: Final = wc.ADVERB | wc.FILLER | wc.CONJUNCTION | wc.NOW | wc.PREPOSITION
+"""What may stand before a verb whose speaker is left out, where nothing parts the words."""
+
 _OBJECT: Final = wc.DETERMINER | wc.PRONOUN | wc.SELF | wc.OTHER
 
 
@@ -115,8 +118,6 @@ def unspaced(flags: list[int], clause: Clause, index: int, carry: Carry) -> Use:
     """
     The use of the verb at *index* where words have no forms and nothing parts them: small words around it tell.
     """
-    done = next((at for at in range(index + 1, clause.end) if flags[at] & (wc.RESULT | wc.MODAL)), clause.end)
-    ended = done < clause.end and not flags[done] & wc.MODAL
     behind = flags[index + 1 : min(clause.end, index + 3)]
     if behind and (behind[0] & wc.LINK or (behind[0] & wc.RESULT and behind[-1] & wc.LINK)):
         return NO_USE
@@ -124,13 +125,62 @@ def unspaced(flags: list[int], clause: Clause, index: int, carry: Carry) -> Use:
     for bits in flags[clause.start : index]:
         before |= bits
     have = next((at for at in range(clause.start, index) if flags[at] & wc.HAVE), index)
-    if before & wc.MODAL or clause.other < have:
+    if before & wc.MODAL or (clause.other < have and not _given(flags, clause)):
         return GOVERNED
-    if not ended and not before & wc.HAVE:
-        shared = carry.use is not None and carry.use.strength and flags[index - 1] & wc.CONJUNCTION and index
+    shared = carry.use is not None and carry.use.strength and flags[index - 1] & wc.CONJUNCTION and index
+    if have < index and (_spent(flags, have, index) or (clause.bracketed and behind and not behind[0])):
+        return NO_USE
+    if have == index and not _ended(flags, clause, index, before):
         return carry.use if shared and carry.use is not None else NO_USE
+    if flags[index] & wc.EITHER and not _parted_off(flags, clause, index, before):
+        return NO_USE
     strength = FIRST_PERSON if before & wc.SELF else PASSIVE
     return Use(strength, "was done", negated=bool(before & wc.NEG))
+
+
+def _given(flags: list[int], clause: Clause) -> bool:
+    """
+    Whether the first one named in *clause* is whom something is done for, not who does it.
+    """
+    return clause.other > clause.start and bool(flags[clause.other - 1] & wc.PREPOSITION)
+
+
+def _spent(flags: list[int], start: int, index: int) -> bool:
+    """
+    Whether what says that something is done belongs to another verb between *start* and *index*.
+    """
+    for at in range(start, index):
+        if flags[at] & wc.LINK and flags[at - 1] & (wc.PARTICIPLE | wc.RESULT):
+            return True
+        if flags[at] & wc.FINITE and not any(bits & wc.CONJUNCTION for bits in flags[at:index]):
+            return True
+    return False
+
+
+def _ended(flags: list[int], clause: Clause, index: int, before: int) -> bool:
+    """
+    Whether an ending makes the verb at *index* a deed of the speaker, or the end of what is said of a thing.
+    """
+    done = next((at for at in range(index + 1, clause.end) if flags[at] & (wc.RESULT | wc.MODAL)), clause.end)
+    if done == clause.end or flags[done] & wc.MODAL or _spent(flags, clause.start, index):
+        return False
+    last = all(bits & (wc.RESULT | wc.FILLER) for bits in flags[done : clause.end])
+    if before & wc.SELF or (last and (done == index + 1 or (not clause.start and clause.end == len(flags)))):
+        return done == index + 1 or last
+    return done == index + 1 and all(
+        flags[at] & _LIGHT or (flags[at] & wc.QUOTED and at > clause.start and flags[at - 1] & wc.PREPOSITION)
+        for at in range(clause.start, index)
+    )
+
+
+def _parted_off(flags: list[int], clause: Clause, index: int, before: int) -> bool:
+    """
+    Whether the syllable at *index* is a verb and no part of a longer word that is not listed.
+    """
+    behind = flags[index + 1] if index + 1 < clause.end else wc.RESULT
+    if behind & wc.RESULT:
+        return bool(before & (wc.SELF | wc.HAVE)) or index == clause.start or bool(flags[index - 1])
+    return index > clause.start and bool(flags[index - 1] & (wc.HAVE | wc.ADVERB) and behind)
 
 
 def _by_form(bits: int, before: int, *, negated: bool) -> Use:
@@ -252,6 +302,8 @@ def _bare(flags: list[int], clause: Clause, index: int, negated: bool) -> Use:
         return NO_USE
     before = flags[index - 1] if index > clause.start else 0
     after = flags[index + 1] if index + 1 < clause.end else wc.COMMA
+    if after & wc.ARROW:
+        return NO_USE
     if flags[index] & wc.EITHER and index > clause.start and not after & wc.PREPOSITION:
         return NO_USE
     if not after & _NAME_END and _attribute(flags, clause, index, before):
