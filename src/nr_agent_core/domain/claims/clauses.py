@@ -117,7 +117,7 @@ def cut(flags: list[int], *, adjacent: bool) -> list[Clause]:
             close(index)
             if bits & _HARD:
                 hard = True
-                if bits & wc.COLON and clauses and clauses[-1].end == index:
+                if bits & wc.COLON and clauses and clauses[-1].end >= index - bool(flags[index - 1] & wc.CLOSE):
                     clauses[-1].colon = True
             depth = max(0, depth + bool(bits & wc.OPEN) - bool(bits & wc.CLOSE))
             start, seen_verb, told, joint = index + 1, False, False, -1

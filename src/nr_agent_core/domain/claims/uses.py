@@ -127,6 +127,8 @@ def unspaced(flags: list[int], clause: Clause, index: int, carry: Carry) -> Use:
     have = next((at for at in range(clause.start, index) if flags[at] & wc.HAVE), index)
     if before & wc.MODAL or (clause.other < have and not _given(flags, clause)):
         return GOVERNED
+    if clause.opener & wc.CONJUNCTION and carry.use is GOVERNED and not before & wc.SELF:
+        return GOVERNED
     shared = carry.use is not None and carry.use.strength and flags[index - 1] & wc.CONJUNCTION and index
     if have < index and (_spent(flags, have, index) or (clause.bracketed and behind and not behind[0])):
         return NO_USE
@@ -161,13 +163,16 @@ def _ended(flags: list[int], clause: Clause, index: int, before: int) -> bool:
     """
     Whether an ending makes the verb at *index* a deed of the speaker, or the end of what is said of a thing.
     """
-    done = next((at for at in range(index + 1, clause.end) if flags[at] & (wc.RESULT | wc.MODAL)), clause.end)
-    if done == clause.end or flags[done] & wc.MODAL or _spent(flags, clause.start, index):
+    stop = wc.RESULT | wc.MODAL | wc.FINITE | wc.NEG
+    done = next((at for at in range(index + 1, clause.end) if flags[at] & stop), clause.end)
+    if done == clause.end or not flags[done] & wc.RESULT or _spent(flags, clause.start, index):
         return False
-    last = all(bits & (wc.RESULT | wc.FILLER) for bits in flags[done : clause.end])
-    if before & wc.SELF or (last and (done == index + 1 or (not clause.start and clause.end == len(flags)))):
-        return done == index + 1 or last
-    return done == index + 1 and all(
+    direct = done == index + 1
+    if all(bits & (wc.RESULT | wc.FILLER) for bits in flags[done : clause.end]) and (direct or not clause.start):
+        return True
+    if before & wc.SELF:
+        return direct or done == clause.end - 1
+    return direct and all(
         flags[at] & _LIGHT or (flags[at] & wc.QUOTED and at > clause.start and flags[at - 1] & wc.PREPOSITION)
         for at in range(clause.start, index)
     )
