@@ -12,6 +12,7 @@ from nr_agent_core.domain.statements.sentences import Sentence, place_in
 from nr_agent_core.domain.statements.wording import Wording
 
 _BULLET = re.compile(r"\s*(?:[-*+•–—·]|\d{1,3}[.)])\s+")
+_BREAK = re.compile(r"[,;:()–—]")
 _REACH = 4
 """So many words before a reference may hold the preposition that makes it a place, a source or a part."""
 
@@ -116,6 +117,40 @@ def _comparable(reference: Reference, deeds: Deeds, *, together: bool) -> bool:
 def _named_by_a_write(reference: Reference, deeds: Deeds) -> bool:
     key = reference.key.lower().rpartition(" ")[2].lstrip("#").rpartition("/")[2]
     return re.search(rf"(?<!\w){re.escape(key)}(?!\w)", deeds.said) is not None
+
+
+def file_claimed(
+    reference: Reference, inside: list[Reference], sentence: Sentence, said: Iterable[Claim], words: Wording
+) -> bool:
+    """
+    Whether *sentence* says of the file *reference* that it was brought about: not that it is read, mentioned, renamed.
+
+    Args:
+        reference: the file.
+        inside: the references of the sentence, in order.
+        sentence: the sentence.
+        said: its claims.
+        words: the languages' words.
+    """
+    group = next(group for group in _groups(inside, sentence, words) if reference in group)
+    return any(claim.word in words.producing and _brings(claim, group, inside, sentence, words) for claim in said)
+
+
+def _brings(claim: Claim, group: list[Reference], inside: list[Reference], sentence: Sentence, words: Wording) -> bool:
+    start, end = group[0].start - sentence.start, group[-1].end - sentence.start
+    if claim.start >= group[-1].end:
+        between = sentence.text[end : claim.start - sentence.start]
+        before = re.findall(r"[^\W_]+", sentence.text[:start].lower())[-_REACH:]
+        told = words.subordinate.union(words.prepositions - words.targets).intersection(before)
+        return not told and _BREAK.search(between) is None and len(between.split()) <= _REACH
+    between = sentence.text[claim.end - sentence.start : start]
+    if _BREAK.search(between.rstrip(" *_`:(")) or any(other.start < claim.start for other in inside):
+        return False
+    if any(claim.end <= other.start < group[0].start for other in inside):
+        return False
+    near = set(re.findall(r"[^\W_]+", between.lower()))
+    into = words.targets if sentence.text[: claim.start - sentence.start].strip() and near & words.targets else set()
+    return not near & (words.subordinate | (words.prepositions - into)) and (not into or claim.word in words.storing)
 
 
 def _groups(inside: list[Reference], sentence: Sentence, words: Wording) -> Iterator[list[Reference]]:

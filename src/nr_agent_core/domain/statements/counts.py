@@ -135,7 +135,7 @@ def _governed(before: str, words: Wording) -> bool:
     """Whether the number is of a part or a place: "one of the five", "for two customers", "auf beiden Seiten"."""
     for word in reversed(re.findall(r"[^\W_]+", before.lower())):
         if word not in words.whole:
-            return word in words.prepositions or word in words.determiners
+            return word in words.prepositions or word in words.determiners or word in words.labels
     return False
 
 

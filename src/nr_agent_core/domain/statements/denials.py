@@ -36,18 +36,21 @@ def denial(sentences: Iterable[Sentence], written: Written, words: Wording) -> S
         written: what the run wrote.
         words: the languages' words.
     """
+    before = ""
     for sentence in sentences:
+        opened, before = before.rstrip(" *_\n").endswith(":"), sentence.text
         # An item of a list speaks of one thing among others.
-        if sentence.question or _ITEM.match(sentence.text):
+        # ... and what follows a colon is what a record or somebody says.
+        if sentence.question or opened or ":" in sentence.text or _ITEM.match(sentence.text):
             continue
         low = sentence.text.lower().replace("’", "'").replace("*", " ").replace("_", " ")
         tokens = _WORD.findall(low)
-        if any(_denies(low, tokens, written, language) for language in words.denials):
+        if any(_denies(low, tokens, written, language, words.prepositions) for language in words.denials):
             return sentence
     return None
 
 
-def _denies(low: str, tokens: list[str], written: Written, words: DenialWords) -> bool:
+def _denies(low: str, tokens: list[str], written: Written, words: DenialWords, prepositions: frozenset[str]) -> bool:
     present = {part for token in tokens for part in (token, _root(token))}
     if words.denying.isdisjoint(present) and words.settled.isdisjoint(present):
         return False
@@ -55,7 +58,14 @@ def _denies(low: str, tokens: list[str], written: Written, words: DenialWords) -
         return False
     clauses = _clauses(low, words)
     denying = [place for place, clause in enumerate(clauses) if _clause_denies(clause, written, words)]
-    return bool(denying) and all(words.behind.isdisjoint(clause[:2]) for clause in clauses[denying[0] + 1 :])
+    if not denying:
+        return False
+    # "For visitors, nothing has changed" and "nothing was changed, for visitors" speak of a part.
+    before = clauses[denying[0] - 1] if denying[0] else []
+    if before and before[0] in prepositions and not words.known.issuperset(before):
+        return False
+    behind = clauses[denying[0] + 1 :]
+    return all(words.behind.isdisjoint(clause[:2]) and clause[0] not in prepositions for clause in behind)
 
 
 def _root(token: str) -> str:
@@ -79,6 +89,8 @@ def _clauses(low: str, words: DenialWords) -> list[list[str]]:
 def _clause_denies(clause: list[str], written: Written, words: DenialWords) -> bool:
     if " ".join(clause) in words.phrases:
         return True
+    if clause[0] in words.leading:
+        clause = clause[1:]
     present = {token if token in words.known else _root(token) for token in clause}
     if not words.known.issuperset(present):
         known = words.known | words.determiners | written.nouns

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from nr_agent_core.domain.claims.claim import Claim
 from nr_agent_core.domain.notices import JsonValue, Notice, NoticeCode
 from nr_agent_core.domain.run import Run
-from nr_agent_core.domain.statements.claimed_records import claimed_wrongly
+from nr_agent_core.domain.statements.claimed_records import claimed_wrongly, file_claimed
 from nr_agent_core.domain.statements.counts import miscounted
 from nr_agent_core.domain.statements.deeds import Deeds
 from nr_agent_core.domain.statements.references import Reference, Told, references, uncertain, unfamiliar
@@ -48,6 +48,9 @@ class HalfTruths:
         self._told: Told | None = None
         self._kept: str | None = None
         self._sentences: list[Sentence] | None = None
+        self._found: list[Reference] = []
+        self._tables: dict[str, bool] = {}
+        self._offered = tuple(dict.fromkeys(name for at in run.rounds for name in at.answer.offered))
         self.doubts: list[str] = []
 
     def notices(self, *, refers: bool, counts: bool) -> list[Notice]:
@@ -60,6 +63,7 @@ class HalfTruths:
         """
         counts = counts and self._deeds.comparable
         found = references(self._stated, files=self._deeds.files)[:_LOOKED_AT] if refers else []
+        self._found = found
         unwritten = [reference for reference in found if not self._deeds.wrote(reference)]
         notices: list[Notice] = []
         claimed = self._claimed(found if unwritten else [], counts=counts)
@@ -102,13 +106,31 @@ class HalfTruths:
         doubt = uncertain(reference, sentence, self._words)
         if doubt is not None:
             return doubt
-        if reference.form == "file" and not self._is_claimed(sentence):
+        if reference.form == "file" and not self._is_claimed(reference, sentence):
             return "it is not claimed as written"
-        offered = dict.fromkeys(name for at in self._run.rounds for name in at.answer.offered)
-        return unfamiliar(reference, self.told, self._deeds.tables, offered)
+        if reference.form == "record" and self._figures(reference, sentence):
+            return "it stands beside figures, or its table is not known"
+        return unfamiliar(reference, self.told, self._deeds.tables, self._offered)
 
-    def _is_claimed(self, sentence: Sentence) -> bool:
-        return any(sentence.start <= claim.start < sentence.end and "state" not in claim.why for claim in self._said)
+    def _is_claimed(self, reference: Reference, sentence: Sentence) -> bool:
+        said = [claim for claim in self._said if sentence.start <= claim.start < sentence.end]
+        said = [claim for claim in said if "state" not in claim.why]
+        if not said:
+            return False
+        inside = [each for each in self._found if sentence.start <= each.start < sentence.end]
+        return file_claimed(reference, inside, sentence, said, self._words)
+
+    def _figures(self, reference: Reference, sentence: Sentence) -> bool:
+        """Whether it may be one of several figures: "pages:2, hidden:0"."""
+        others = [each for each in self._found if sentence.start <= each.start < sentence.end and each.form == "record"]
+        return any(map(self._strange, others))
+
+    def _strange(self, reference: Reference) -> bool:
+        strange = self._tables.get(reference.table)
+        if strange is None:
+            strange = unfamiliar(reference, self.told, self._deeds.tables, self._offered) is not None
+            self._tables[reference.table] = strange
+        return strange
 
     def _around(self, reference: Reference) -> Sentence:
         return self._parts[place_in(self._parts, reference.start)]

@@ -145,7 +145,7 @@ class Told:
         if reference.form in ("label", "record") and key.isdigit():
             return self._holds_number(key)
         if reference.form == "formed":
-            return self._holds_number(max(re.findall(r"\d+", key), key=len)) or key in self._low
+            return key in self._low or any(map(self._holds_number, _telling(key)))
         if reference.form == "file":
             return key.rpartition("/")[2] in self._low
         return key in self._low or (reference.form == "uuid" and key.replace("-", "") in self._low)
@@ -187,6 +187,12 @@ class Told:
         return self._colours
 
 
+def _telling(formed: str) -> list[str]:
+    """The numbers that tell one of a form from another: not the year in "INV-2026-7"."""
+    numbers = re.findall(r"\d+", formed)
+    return [each for each in numbers[:-1] if not re.fullmatch("(?:19|20)\\d\\d", each)] + numbers[-1:]
+
+
 def _shape(formed: str) -> str:
     return re.sub(r"\d", "9", formed).lower()
 
@@ -206,6 +212,10 @@ def uncertain(reference: Reference, sentence: Sentence, words: Wording) -> str |
     before, after = sentence.text[max(0, at - _NEAR) : at], sentence.text[end : end + _NEAR]
     if words.examples.search(before) or words.examples.search(after):
         return "it may be an example or a plan"
+    if _absent(before, after, words):
+        return "it may be named as one that is not there"
+    if re.search(r"\w\([^()\n]*\Z", before):
+        return "it is an argument of a call"
     word = re.match(r"\W{0,3}\s?([^\W\d_]+)\s+(?:\w+[: ])?#?\d", after)
     if (word and word[1].lower() in words.ranges) or re.match(r"\s?[–-]\s?\d|\.\.", after):
         return "it begins a range"
@@ -213,6 +223,14 @@ def uncertain(reference: Reference, sentence: Sentence, words: Wording) -> str |
     if (word and word[1].lower() in words.ranges) or re.search(r"\d\s?[–-]\s?\Z", before):
         return "it ends a range"
     return None
+
+
+def _absent(before: str, after: str, words: Wording) -> bool:
+    """Whether a negation stands right before it ("not pages:43") or it is said to be missing."""
+    near = " ".join(before[-40:].split()[-3:])
+    if words.missing.search(after[:60]):
+        return True
+    return any(len(near[match.end() :].split()) <= 1 for match in words.absent.finditer(near))
 
 
 def unfamiliar(reference: Reference, told: Told, tables: frozenset[str], tools: Iterable[str]) -> str | None:
@@ -228,6 +246,8 @@ def unfamiliar(reference: Reference, told: Told, tables: frozenset[str], tools: 
     if reference.form == "formed" and not told.same_form(reference):
         return "no tool returned a number of this form"
     table = reference.table.lower()
+    if reference.form == "record" and table.rpartition("_")[2] in wording().no_table:
+        return "its table is not known"
     if reference.form != "record" or "_" in table or table in tables or table in told.tables():
         return None
     parts = {singular(part.lower()) for name in tools for part in _PART.findall(name)}

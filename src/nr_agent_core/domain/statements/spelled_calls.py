@@ -13,6 +13,8 @@ from nr_agent_core.domain.statements.wording import Wording
 _LONGEST = 20_000
 _LOOKED_AT = 50
 """So many places that name a tool are looked at, and so much text behind each."""
+_ITEM = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)]|\|)\s")
+_WRITTEN = {"True": "true", "False": "false", "None": "null"}
 _QUOTED = r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'"
 
 
@@ -49,6 +51,11 @@ def _patterns() -> "dict[str, re.Pattern[str]]":
             r"<(?:[\w.-]{1,40}:)?(?:invoke|tool_call|tool|function|function_call|tool_use|call)(?:\s+name\s*=\s*[\"']?|=)\Z"
         ),
         "element": re.compile(r"<(?:[\w.-]{1,40}:)?(?:(?:tool_)?name>\s*)?\Z"),
+        "yaml": re.compile(
+            r"[\"']?[ \t]*\n[ \t]*(?:arguments|args|parameters|params|input)[ \t]*:[ \t]*\n((?:[ \t]+[\w-]+[ \t]*:[ \t]*\S[^\n]*(?:\n|\Z))+)"
+        ),
+        "key": re.compile(r"(?:^|\n)[ \t]*(?:tool|tool_name|name|function|action)[ \t]*:[ \t]*[\"']?\Z"),
+        "line": re.compile(r"[ \t]+[\w-]+[ \t]*:[ \t]*(\S[^\n]*)"),
         "inside": re.compile(r"[\"']?\s*(?:/?>|</(?:tool_)?name>)\s*(?:<[\w.:-]{1,64}[^<>]{0,200}>|\{)"),
         "json": re.compile(
             r"[*_`\"]*\s*:?\s*(?:<[^<>\n]{1,40}>\s*)?"
@@ -100,6 +107,9 @@ def _call(text: str, at: int, end: int, tool: str) -> SpelledCall | None:
         return _object(text, end + after.index("{"), at, tool)
     if patterns["attribute"].search(before) or patterns["element"].search(before):
         return _xml_call(text, at, end, tool)
+    spelled = patterns["yaml"].match(after)
+    if spelled and patterns["key"].search(before):
+        return SpelledCall(at, end + spelled.end(), tool, tuple(patterns["line"].findall(spelled[1])))
     if re.match(r"\s?\(", after) and (_leads(before) or patterns["introduced"].search(before)):
         return _parenthesised(text, at, end + after.index("("), tool)
     opening = patterns["json"].match(after)
@@ -153,10 +163,11 @@ def _parenthesised(text: str, at: int, opening: int, tool: str) -> SpelledCall |
     if inner.startswith("{"):
         return SpelledCall(at, close + 1, tool, _values(inner))
     values: list[str] = []
-    place = 0
+    place, plain = 0, tool.isalpha() and tool.islower() and text[:at].strip() + text[close + 1 :].strip() != ""
     while place < len(inner):
         pair = _patterns()["pair"].match(inner, place) or _patterns()["lone"].match(inner, place)
-        if pair is None:
+        # sum(1, 2) and send("x") are functions of many programs.
+        if pair is None or (plain and pair.re is _patterns()["lone"]):
             return None
         values.append(pair[1].strip("\"'"))
         place = pair.end()
@@ -182,11 +193,35 @@ def _values(body: str) -> tuple[str, ...]:
 
 def _only_told(text: str, call: SpelledCall, words: Wording) -> bool:
     """Whether the lines before say that it is an example, a proposal or a recount; or its values are none."""
-    if all(_patterns()["placeholder"].search(value) for value in call.values):
+    if all(_patterns()["placeholder"].search(value) or value.lower() in words.kinds for value in call.values):
         return True
-    before = text[max(0, call.start - 300) : call.start]
-    lines = [line for line in before.split("\n") if line.strip(" `*>-")]
-    return any(words.no_call.search(line) for line in lines[-2:])
+    before, after = text[max(0, call.start - 600) : call.start], text[call.end : call.end + 300]
+    lines = before.split("\n")
+    if lines[-1].lstrip().startswith(">") or _in_a_program(text, call, words):
+        return True
+    # Of a list, what stands before it counts.
+    told = [line for line in lines[:-1] if _ITEM.match(line) is None] + lines[-1:]
+    if any(words.no_call.search(line) for line in _worded(told)[-2:]):
+        return True
+    following = [line for line in after.split("\n")[1:] if _ITEM.match(line) is None]
+    return any(words.proposed.search(line) for line in _worded(following)[:2])
+
+
+def _worded(lines: list[str]) -> list[str]:
+    """Those that say something: no fence and not only marks."""
+    return [line for line in lines if line.strip(" `*>-") and not line.lstrip().startswith("```")]
+
+
+def _in_a_program(text: str, call: SpelledCall, words: Wording) -> bool:
+    """Whether it stands in a block of code that holds more than calls."""
+    if "```" not in text:
+        return False
+    start = text.rfind("```", 0, call.start)
+    if start < 0 or text.count("```", max(0, start - _LONGEST), call.start) % 2 == 0:
+        return False
+    stop = text.find("```", call.end, call.end + _LONGEST)
+    block = text[max(start, call.start - _LONGEST) : stop if stop >= 0 else call.end + _LONGEST]
+    return not words.program.isdisjoint(re.findall(r"^[ \t#!@<?]*([A-Za-z]+)", block[3:], re.MULTILINE))
 
 
 def recounted(call: SpelledCall, made: Iterable[tuple[str, str]]) -> bool:
@@ -202,4 +237,4 @@ def _covers(arguments: str, values: tuple[str, ...]) -> bool:
         told = json.dumps(json.loads(arguments), ensure_ascii=False)
     except (ValueError, RecursionError):
         told = arguments
-    return all(value.strip() in told for value in values)
+    return all(_WRITTEN.get(value, value.strip().rstrip("… ")) in told for value in values)

@@ -16,7 +16,7 @@ from nr_agent_core.domain.write_evidence import Wrote
 Texts = tuple[tuple[str, ...], tuple[str, ...]]
 
 _DIGIT = re.compile(r"\d")
-_BRACKETS = ("(", "{", "<")
+_BRACKETS = ("(", "{", "<", ":\n")
 
 
 class Statements:
@@ -88,9 +88,16 @@ class Statements:
             if recounted(call, self._made()):
                 self.doubts.append("a call written as text may tell of one that was made")
                 continue
+            if self._reported(whole[call.start : call.end]):
+                self.doubts.append("a call written as text stands in a result")
+                continue
             tools[call.tool] = None
             text = text[: call.start] + " " * (call.end - call.start) + text[call.end :]
         return text, tuple(tools)
+
+    def _reported(self, spelled: str) -> bool:
+        """Whether a tool returned it: a log, a page of documentation."""
+        return any(spelled in (result.text or "") for at in self._run.rounds for result in at.results)
 
     def _made(self) -> list[tuple[str, str]]:
         rounds = [at.answer for at in self._run.rounds]

@@ -23,6 +23,7 @@ class Wording:
         self._tables = tuple(tables)
         self.no_table, self.no_prefix = frozenset(neutral["no_table"].split()), frozenset(neutral["no_prefix"].split())
         self.containers = frozenset(neutral["containers"].split())
+        self.program, self.kinds = frozenset(neutral["program"].split()), frozenset(neutral["kinds"].split())
         self.no_file, self.no_name = frozenset(neutral["no_file"].split()), frozenset(neutral["no_name"].split())
         self.joiners = self.words("general", "joiners")
         self.ranges = self.words("general", "ranges")
@@ -32,6 +33,7 @@ class Wording:
         self.examples = self.phrases("general", "example")
         self.dated = self.phrases("general", "dated")
         self.earlier = self.phrases("general", "earlier")
+        self.absent, self.missing = self.phrases("general", "absent"), self.phrases("general", "missing")
         self.prepositions = self.words("roles", "prepositions")
         self.naming = self.phrases("roles", "naming")
         self.determiners = self.words("roles", "determiners")
@@ -39,6 +41,10 @@ class Wording:
         self.verbs = self.words("roles", "verbs")
         self.counted_verbs = self.verbs | self.words("roles", "counted_verbs")
         self.measures = self.words("roles", "measures")
+        self.labels = self.words("roles", "labels")
+        self.producing, self.targets = self.words("roles", "producing"), self.words("roles", "targets")
+        self.storing = self.words("roles", "storing")
+        self.subordinate = self.words("roles", "subordinate")
         self.of = self.words("roles", "of")
         self.updating = self.words("roles", "updating")
         self.partitive = self.words("roles", "partitive")
@@ -53,7 +59,7 @@ class Wording:
         for noun, names in self.nouns.items():
             for name in names:
                 self.nouns_of.setdefault(name, {name}).add(noun)
-        self.no_call = self.phrases("call", "no_call")
+        self.no_call, self.proposed = self.phrases("call", "no_call"), self.phrases("call", "proposed")
         self.counting = frozenset(self.numbers)
         self.settled = self.words("denial", "settled")
         self.denying = self.settled.union(*(self.words("denial", name) for name in ("nothing", "none", "never")))
@@ -101,6 +107,7 @@ class DenialWords:
         self.phrases = frozenset(table["phrases"].split("|"))
         core = self.nothing | self.none | self.objects | self.never | self.anything | self.exists
         self.determiners = words("determiners")
+        self.leading = words("leading")
         self.known = core | self.done | words("frame")
         self.denying = self.nothing | self.none | self.never
         self.settled = words("settled")
