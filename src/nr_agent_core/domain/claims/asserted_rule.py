@@ -213,7 +213,7 @@ class AssertedRule:
         asked = likely if likely and most else self._lexicons
         listed = {lexicon: len(lexicon.words.keys() & words) for lexicon in asked}
         if not likely:
-            return self._best_known(hit, listed)
+            return self._best_known(hit, listed) if most else []
         if not most:
             highest = max(listed.values())
             return [lexicon for lexicon in likely if listed[lexicon] == highest]

@@ -14,8 +14,8 @@ _BESIDE: Final = wc.ALONE | wc.FILLER | wc.ADVERB | wc.NOW | wc.MARK | wc.CONJUN
 _STATING: Final = (wc.CLAIMING & ~wc.PARTICIPLE) | wc.MARK | wc.ARROW | wc.BEFORE | wc.SWITCHED | wc.LABEL | wc.CASE
 _REPORTING: Final = wc.FINITE | wc.STATE_VERB
 _PREDICATE: Final = wc.BE | wc.HAVE | wc.STATE_VERB
-_TOLD: Final = wc.CLAIMING | wc.SWITCHED | wc.SHUT
-_TOLD_UNPARTED: Final = wc.RESULT | wc.HAVE | wc.ALONE | wc.GONE
+_DONE: Final = wc.ALONE | wc.GONE
+_RESULT: Final = _DONE | wc.SWITCHED | wc.SHUT | wc.OUTWARD | wc.FINAL | wc.NO_LONGER
 _SHORT: Final = 9
 
 Place = tuple[int, Use]
@@ -162,7 +162,8 @@ def _mark(
         at = 0 if flags[0] & wc.MARK else len(flags) - 1
         return (at, Use(BARE, "check mark")) if _ticked(lexicon, flags, context) else None
     if clause.union & wc.ARROW and context.listed and clauses[0].opener & wc.QUANTITY:
-        return next(at for at in range(clause.start, clause.end) if flags[at] & wc.ARROW), Use(BARE, "arrow")
+        arrows = [at for at, bits in enumerate(flags) if bits & wc.ARROW]
+        return (arrows[0], Use(BARE, "arrow")) if len(arrows) == 1 else None
     labelled = context.listed or clauses[0].colon
     if clause.bracketed and clause.opener & wc.BEFORE and clause.end - clause.start < _SHORT - 4 and labelled:
         return clause.start, Use(BARE, "value before")
@@ -173,10 +174,11 @@ def _ticked(lexicon: Lexicon, flags: list[int], context: Context) -> bool:
     """
     Whether a result is told beside a check mark or by what leads into its list: elsewhere it only decorates a line.
     """
-    telling = _TOLD_UNPARTED if lexicon.unspaced else _TOLD
-    if len(flags) == 1 or any(bits & telling for bits in flags) or not flags[0] & wc.MARK:
+    if len(flags) == 1 or not flags[0] & wc.MARK:
         return True
-    return bool(context.outside(True).lead & telling)
+    if any(bits & (_DONE if lexicon.unspaced else _RESULT) for bits in flags):
+        return True
+    return bool(context.outside(True).lead & (_DONE | (wc.RESULT | wc.HAVE if lexicon.unspaced else wc.PARTICIPLE)))
 
 
 def _value(clauses: list[Clause], number: int, context: Context) -> Place | None:

@@ -307,7 +307,7 @@ def _bare(flags: list[int], clause: Clause, index: int, negated: bool) -> Use:
         return NO_USE
     before = flags[index - 1] if index > clause.start else 0
     after = flags[index + 1] if index + 1 < clause.end else wc.COMMA
-    if after & wc.ARROW:
+    if after & wc.ARROW or (clause.union & wc.ARROW and sum(bool(bits & wc.ARROW) for bits in flags) > 1):
         return NO_USE
     if flags[index] & wc.EITHER and index > clause.start and not after & wc.PREPOSITION:
         return NO_USE
