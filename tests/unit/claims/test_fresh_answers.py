@@ -22,6 +22,8 @@ FLOORS = [
     ("fresh_answers_2.jsonl", "en", 0.87, 0.88, 0.80),
     ("fresh_answers_3.jsonl", "de", 0.86, 0.90, 0.80),
     ("fresh_answers_3.jsonl", "en", 0.86, 0.92, 0.76),
+    ("fresh_answers_4.jsonl", "de", 0.88, 0.90, 0.84),
+    ("fresh_answers_4.jsonl", "en", 0.86, 0.90, 0.80),
 ]
 DETECTOR = ClaimDetector()
 

@@ -62,7 +62,7 @@ class Surroundings:
             lambda: self._lone(line),
             self._heading(line),
             lambda bare: self._block(span, lexicon, bare=bare),
-            lambda form, past: self._describing(lexicon, form=form, past=past),
+            lambda form, past, chained: self._describing(lexicon, form=form, past=past, chained=chained),
         )
 
     def drafted(self, position: int) -> bool:
@@ -97,7 +97,7 @@ class Surroundings:
             if end == len(text):
                 break
 
-    def _describing(self, lexicon: Lexicon, *, form: bool, past: bool) -> bool:
+    def _describing(self, lexicon: Lexicon, *, form: bool, past: bool, chained: bool) -> bool:
         """
         Whether the sentences beside the one at hand in its paragraph describe; with a *form*, what follows them does.
         """
@@ -107,7 +107,7 @@ class Surroundings:
             for spans in self._segments.beside(_BESIDE)
         )
         later = form and not self.claimed and len(before) + len(behind) > 1 and not opens(before)
-        return describes(before + behind, later=later, past=past)
+        return describes(before + behind, later=later, past=past, chained=chained)
 
     def _lone(self, line: Line) -> bool:
         """

@@ -55,8 +55,11 @@ class Context(NamedTuple):
     outside: Callable[[bool], Outside]
     """Asked with whether the use at hand is a bare one: more stands against those."""
 
-    describing: Callable[[bool, bool], bool]
-    """Asked with whether a form is used and whether in a past tense: do the sentences beside it describe?"""
+    describing: Callable[[bool, bool, bool], bool]
+    """
+    Asked with whether a form is used, whether in a past tense, and whether beside another: do the sentences beside it
+    describe?
+    """
 
 
 def outside_block(outside: Outside) -> int:
@@ -174,6 +177,18 @@ def _counted(flags: list[int], clause: Clause) -> bool:
     near = range(clause.start, min(clause.end, clause.start + 2 * _REACH) - 1)
     return any(
         flags[at] & verb and flags[at + 1] & wc.QUANTITY and not flags[at + 1] & (wc.ADVERB | wc.QUOTED) for at in near
+    )
+
+
+def tallied(flags: list[int], clause: Clause) -> bool:
+    """
+    Whether a report only tells how many: "four were closed", "sent were 340 mails" where the form may come first.
+    """
+    if numbered(flags, clause):
+        return True
+    first, *behind = flags[clause.start : clause.start + 3]
+    return bool(
+        len(behind) > 1 and first & wc.PARTICIPLE and behind[0] & (wc.PASSIVE | wc.WAS) and behind[1] & wc.QUANTITY
     )
 
 

@@ -199,17 +199,18 @@ class Judge:
             return False
         if use.strength == BARE and (self._modifies(number, clause, index) or self._commands(clause, index)):
             return False
-        if use.strength == BEING and (frames.being_block(self._lexicon, self._tokens, self._flags, clause, index, use)):
+        asked = self._sentence & wc.ASKED
+        if use.strength == BEING and not asked and (frames.being_block(self._lexicon, self._tokens, self._flags, clause, index, use)):
             return False
         if use.strength in (BEING, PASSIVE) and not clause.union & wc.NOW and self._unfinished(number):
             return False
         if use.strength == BEING and (self._listed_by_other(number) or (not use.past and self._habitual(number))):
             return False
-        if use.past and use.strength == PASSIVE and frames.numbered(self._flags, clause):
+        if use.past and use.strength == PASSIVE and frames.tallied(self._flags, clause):
             return False
         if frames.fixed_block(self._flags, clause, index, use) or not self._free(clause, use):
             return False
-        return not self._described(clause, use)
+        return bool(asked) or not self._described(clause, use)
 
     def _listed_by_other(self, number: int) -> bool:
         """
@@ -253,7 +254,8 @@ class Judge:
             return False
         weak = use.strength == BEING or (use.past and not self._lexicon.adjacent) or clause.union & wc.STANDING
         form = use.why in ("is done", "was done")
-        return bool(weak and self.context.describing(form, use.past))
+        states = sum(bool(bits & wc.PARTICIPLE) for bits in self._flags[clause.start : clause.end]) > 1
+        return bool(weak and self.context.describing(form, use.past, states and not use.past))
 
     def _free(self, clause: Clause, use: Use) -> bool:
         if use.strength <= self._part.block and not (clause.union & wc.NOW and self._part.block == BEING):

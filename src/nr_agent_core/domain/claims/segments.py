@@ -13,9 +13,12 @@ from nr_agent_core.domain.claims.normalise import Reading
 
 _STOP: Final = re.compile(
     "[.!?\u2026]+[\"'\u201c\u201d)\\]*_]*(?=\\s|$)|[\u3002\uff01\uff1f]+[\"'\u201c\u201d\u300d\uff09)\\]*_]*"
+    "|(?<=[\\w.!?)\"] )[\U0001f300-\U0001faff](?=\\s)"
 )
 BULLET: Final = re.compile("[ \t]*(?:[-*+\u2022\u2013\u2014\u00b7\u25aa\u25cf]|\\d{1,3}[.)]|#{1,6})[ \t]+")
 _ASKS: Final = frozenset("?\uff1f")
+_PICTURES: Final = "\U0001f300"
+"""From here on signs are pictures; one between a sentence and a capital letter stands for a full stop."""
 _LONGEST_ABBREVIATION: Final = 8
 _LONGEST: Final = 20_000
 """What is longer is no sentence: it is read in parts, so that time and memory stay bounded."""
@@ -109,6 +112,8 @@ class Segments:
         for stop in _STOP.finditer(text, line.body, line.end):
             at, end = stop.span()
             if end - at == 1 and text[at] == "." and self._goes_on(at, line.end):
+                continue
+            if text[at] >= _PICTURES and not self._cased[end + 1 : end + 2].isupper():
                 continue
             spans.append(Span(start, end, not _ASKS.isdisjoint(stop[0]), line, -1))
             start = end

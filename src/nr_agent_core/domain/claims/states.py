@@ -51,10 +51,16 @@ def state_use(
         )
     ):
         return clause.end - 1, Use(BEING, "state")
+    if union & wc.ABLE and union & (wc.NOW | wc.RESUMED) and (place := _enabled(flags, clause)):
+        return place
     if union & (wc.MODAL | wc.HAD | wc.WAS) and not union & wc.FIND:
         return None
+    if union & wc.NO_MORE and union & wc.NEG and (place := _no_more(flags, clause)):
+        return place
     if union & wc.NEG and not union & wc.NO_LONGER:
         return None
+    if union & wc.RESUMED and (place := _resumed(lexicon, flags, clause)):
+        return place
     if union & (wc.GONE | wc.NOW | wc.NO_LONGER | wc.FINAL) and not clause.bracketed:
         return _standing(lexicon, tokens, flags, clause)
     if union & wc.DOING and clause.opener & wc.DOING and not clause.rest & wc.VERB and clause is clauses[-1]:
@@ -211,6 +217,61 @@ def _switched(flags: list[int], clause: Clause) -> Place | None:
     return None
 
 
+def _third(clause: Clause) -> bool:
+    """
+    Whether *clause* says of a thing or a third person how it is, with nothing that makes it a habit or a step.
+    """
+    without = wc.CONDITION | wc.THEN | wc.GENERIC | wc.STANDING | wc.HAD | wc.WAS | wc.FIND | wc.PLAN
+    return not (
+        clause.union & without
+        or clause.rest & (wc.SELF | wc.SELF_HAVE)
+        or clause.opener & (wc.PERSON | wc.SUBORDINATE | wc.PASS_ON)
+        or clause.bracketed
+    )
+
+
+def _enabled(flags: list[int], clause: Clause) -> Place | None:
+    """
+    "Mr Smith can log in again", "visitors can now comment".
+    """
+    if not _third(clause) or clause.union & wc.NEG:
+        return None
+    if any(bits & wc.MODAL and not bits & wc.ABLE for bits in flags[clause.start : clause.end]):
+        return None
+    able = next(at for at in range(clause.start, clause.end) if flags[at] & wc.ABLE)
+    beside = [flags[at] for at in (able - 1, able + 1) if clause.start <= at < clause.end]
+    if any(bits & wc.BOUND and not bits & wc.PREPOSITION for bits in flags[clause.start : able]):
+        return None
+    if able == clause.start or any(bits & wc.PRONOUN and not bits & wc.OTHER for bits in beside):
+        return None
+    return able, Use(BEING, "can from now on")
+
+
+def _no_more(flags: list[int], clause: Clause) -> Place | None:
+    """
+    "He gets no advertising any more", where the negator and the word of the end stand apart.
+    """
+    at = next(at for at in range(clause.start, clause.end) if flags[at] & wc.NO_MORE)
+    behind = flags[at + 1] if at + 1 < clause.end else 0
+    if at < clause.negator or behind & wc.AS or clause.union & wc.TRAIT or not clause.rest & wc.STATE_VERB:
+        return None
+    return (at, Use(BEING, "state from now on")) if _third(clause) else None
+
+
+def _resumed(lexicon: Lexicon, flags: list[int], clause: Clause) -> Place | None:
+    """
+    "The shop is open again".
+    """
+    at = next(at for at in range(clause.start, clause.end) if flags[at] & wc.RESUMED)
+    if not _third(clause) or clause.union & (wc.PARTICIPLE | wc.SOUND) or clause.end - clause.start > _SHORT:
+        return None
+    if lexicon.adjacent:
+        told = at + 1 == clause.end and clause.rest & wc.BE and not clause.opener & wc.BE
+    else:
+        told = at - 1 > clause.start and flags[at - 1] & (wc.BE | wc.STATE_VERB)
+    return (at, Use(BEING, "state again")) if told else None
+
+
 def _standing(lexicon: Lexicon, tokens: list[str], flags: list[int], clause: Clause) -> Place | None:
     """
     A state that is so from now on: "is live", "shows the new price now", "you will find it there now".
@@ -269,6 +330,19 @@ def _present(lexicon: Lexicon, tokens: list[str], flags: list[int], clause: Clau
             and tokens[at].endswith(lexicon.present_endings)
         ):
             return True
+    return _plural(lexicon, tokens, flags, clause)
+
+
+def _plural(lexicon: Lexicon, tokens: list[str], flags: list[int], clause: Clause) -> bool:
+    """
+    Whether a bare plural has its verb behind the word of NOW: "visitors now end up".
+    """
+    if not lexicon.generic_plural:
+        return False
+    for at in range(clause.start + 1, clause.end - 1):
+        if flags[at] & wc.NOW and not flags[at - 1] & (wc.VERB | wc.PHRASE | wc.CUT):
+            subject = any(tokens[name].endswith(lexicon.generic_plural) for name in range(clause.start, at))
+            return subject and not flags[at + 1] & ~(wc.FINITE | wc.EITHER | wc.BASE | wc.PHRASE | wc.STATE_VERB)
     return False
 
 

@@ -6,6 +6,7 @@ denials and traits of the record on one side; the speaker's own deeds, what is n
 """
 
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import Final
 
 from nr_agent_core.domain.claims import word_class as wc
@@ -13,6 +14,8 @@ from nr_agent_core.domain.claims import word_class as wc
 _TELLING: Final = wc.NOW | wc.MARK | wc.ANSWERS
 _PAST: Final = wc.WAS | wc.PASSIVE | wc.HAVE | wc.BEEN
 _COUNTED: Final = wc.BE | wc.WAS | wc.HAVE | wc.PREPOSITION | wc.STATE_VERB | wc.PASSIVE | wc.TRAIT
+_STATING: Final = wc.BE | wc.PROGRESS
+_NO_STATE: Final = wc.SELF | wc.SELF_HAVE | wc.NOW | wc.HAVE | wc.WAS | wc.PASSIVE | wc.CONDITION | wc.PLEASE
 _SHORT: Final = 4
 _GREETING: Final = 6
 _ENOUGH: Final = 2
@@ -20,14 +23,14 @@ _ENOUGH: Final = 2
 _DATED: Final = 4
 
 
-def describes(sentences: Iterable[list[int]], *, later: bool, past: bool) -> bool:
+def describes(sentences: Iterable[list[int]], *, later: bool, past: bool, chained: bool = False) -> bool:
     """
     Whether *sentences*, as classes of their words, describe and none of them tells of a change.
 
     Of a sentence that is not the first with a verb, that is so if only nothing speaks against it: *later*. One in the
-    *past* takes more: what was done is told with figures, too.
+    *past* takes more: what was done is told with figures, too. Several states in one, *chained*, speak for it as well.
     """
-    weight = 0
+    weight = int(chained)
     for flags in sentences:
         union = 0
         for bits in flags:
@@ -36,7 +39,9 @@ def describes(sentences: Iterable[list[int]], *, later: bool, past: bool) -> boo
             return False
         later = later and not (union & wc.NEG and union & (wc.SELF | wc.SELF_HAVE))
         weight += _weight(flags, union)
-    return later or weight >= (_DATED if past else _ENOUGH)
+    if later:
+        return not past or weight >= _ENOUGH
+    return weight >= (_DATED if past else _ENOUGH)
 
 
 def opens(sentences: Iterable[list[int]]) -> bool:
@@ -60,6 +65,8 @@ def _tells(flags: list[int], union: int) -> bool:
     """
     if union & wc.NEG and not union & wc.NOW:
         return False
+    if union & wc.FIND and any(bits & wc.FIND and then & wc.PRONOUN for bits, then in pairwise(flags)):
+        return True
     if union & _TELLING or (union & wc.BEFORE and any(bits & wc.BEFORE and not bits & wc.WAS for bits in flags)):
         return True
     if union & wc.ALONE and len(flags) < _SHORT:
@@ -76,13 +83,20 @@ def _dated(union: int) -> bool:
     return bool(union & wc.DATE and (union & wc.SINCE or (past and union & wc.ON_DATE)))
 
 
+def _lasts(union: int) -> bool:
+    """
+    Whether the sentence says until when something runs.
+    """
+    return bool(union & wc.DATE and union & wc.BOUND and union & wc.STATE_VERB and not union & (wc.MODAL | wc.SELF))
+
+
 def _weight(flags: list[int], union: int) -> int:
     """
     How much the sentence speaks for a description: it counts, dates or names a trait, or, for less, it denies an event.
     """
     if (union & (wc.DATED | wc.REPORT) and not union & wc.CONDITION) or _dated(union):
         return _DATED
-    if union & wc.TRAIT and not union & wc.CONDITION:
+    if (union & wc.TRAIT or _lasts(union)) and not union & wc.CONDITION:
         return _ENOUGH
     if (
         union & wc.NEG
@@ -92,6 +106,8 @@ def _weight(flags: list[int], union: int) -> int:
     ):
         return 1
     if len(flags) > 1 and flags[0] & wc.PARTICIPLE and flags[1] & (wc.BE | wc.PASSIVE):
+        return 1
+    if union & _STATING and union & wc.PARTICIPLE and not union & _NO_STATE:
         return 1
     at = 0
     while at < len(flags) and flags[at] & wc.QUANTITY and not flags[at] & wc.QUOTED:

@@ -108,6 +108,10 @@ THIRD: Final = 1 << 102  # somebody else's past: claims behind REFLEXIVE only, w
 REFLEXIVE: Final = 1 << 103
 RESULT: Final = 1 << 104  # ending of a form, where words are not parted: makes the verb before it a deed done
 LINK: Final = 1 << 105  # behind a form, where words are not parted: makes it an attribute
+ABLE: Final = 1 << 106  # can: what somebody can do "now" or "again" is a state from now on
+RESUMED: Final = 1 << 107  # again: a state that came back
+NO_MORE: Final = 1 << 108  # behind a negator: a state that ended
+ASKED: Final = 1 << 109  # says that something is so because it was asked for: as requested
 
 # punctuation and shape; no data lists these
 COMMA: Final = 1 << 56
@@ -123,7 +127,8 @@ PHRASE: Final = 1 << 64  # may begin a listed phrase
 BY_FORM: Final = TOLD | IMPERSONAL | THIRD
 """Forms that need no auxiliary; each is a PARTICIPLE, too."""
 
-CLAIMING: Final = PARTICIPLE | ALONE | PAST | DOING | GONE | NOW | SPLIT | DID | NO_LONGER | FINAL | MANAGED | OUTWARD
+_BACK: Final = RESUMED | NO_MORE
+CLAIMING: Final = PARTICIPLE | ALONE | PAST | DOING | GONE | NOW | SPLIT | DID | NO_LONGER | FINAL | MANAGED | OUTWARD | _BACK
 """What a sentence needs one of to be looked at."""
 
 AUXILIARY: Final = HAVE | SELF_HAVE | HAD | BE | WAS | PASSIVE | MODAL | DID
