@@ -30,6 +30,8 @@ _COST: Final = 40
 _OTHER_SCRIPT: Final = re.compile("[\u3040-\u30ff\u3400-\u9fff]{1,2}|[\u0370-\u1dff\uac00-\ud7af]+")
 """A word in other letters than Latin ones; where nothing parts them, two signs count as one."""
 
+_LATIN: Final = re.compile("[a-z\u00df-\u024f][\\w./-]*", re.ASCII)
+
 _CERTAIN: Final = 2
 """How many function words of its own show that a language is spoken, whatever others stand beside them."""
 
@@ -184,8 +186,8 @@ class AssertedRule:
         sentence = text[span.start : span.end]
         if sentence.isascii() or not _OTHER_SCRIPT.search(sentence):
             return False
-        latin = sum("a" <= token[0] <= "z" for token in tokens)
-        return len(_OTHER_SCRIPT.findall(sentence)) > latin and self._owner.keys().isdisjoint(tokens)
+        more = len(_OTHER_SCRIPT.findall(sentence)) > len(_LATIN.findall(sentence))
+        return more and self._owner.keys().isdisjoint(tokens)
 
     def _spoken(self, words: set[str], noticed: set[str]) -> list[Lexicon]:
         """

@@ -163,6 +163,8 @@ def _ended(flags: list[int], clause: Clause, index: int, before: int) -> bool:
     """
     Whether an ending makes the verb at *index* a deed of the speaker, or the end of what is said of a thing.
     """
+    if flags[index] & wc.MOVES and before & wc.SELF and not before & wc.THEN:
+        return not _spent(flags, clause.start, index)
     stop = wc.RESULT | wc.MODAL | wc.FINITE | wc.NEG
     done = next((at for at in range(index + 1, clause.end) if flags[at] & stop), clause.end)
     if done == clause.end or not flags[done] & wc.RESULT or _spent(flags, clause.start, index):
