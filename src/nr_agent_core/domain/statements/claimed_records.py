@@ -133,16 +133,28 @@ def file_claimed(
         words: the languages' words.
     """
     group = next(group for group in _groups(inside, sentence, words) if reference in group)
-    return any(claim.word in words.producing and _brings(claim, group, inside, sentence, words) for claim in said)
+    return any(
+        claim.word in words.producing and _brings(claim, reference, group, inside, sentence, words) for claim in said
+    )
 
 
-def _brings(claim: Claim, group: list[Reference], inside: list[Reference], sentence: Sentence, words: Wording) -> bool:
+def _brings(
+    claim: Claim,
+    reference: Reference,
+    group: list[Reference],
+    inside: list[Reference],
+    sentence: Sentence,
+    words: Wording,
+) -> bool:
+    """Whether what *claim* says is said of *reference*, one of *group*."""
     start, end = group[0].start - sentence.start, group[-1].end - sentence.start
     if claim.start >= group[-1].end:
         between = sentence.text[end : claim.start - sentence.start]
         before = re.findall(r"[^\W_]+", sentence.text[:start].lower())[-_REACH:]
         told = words.subordinate.union(words.prepositions - words.targets).intersection(before)
-        return not told and _BREAK.search(between) is None and len(between.split()) <= _REACH
+        nearer = _loose(group, sentence, [claim], words) and reference is not group[-1]
+        nearer = nearer or any(group[-1].end <= other.start < claim.start for other in inside)
+        return not (told or nearer or _BREAK.search(between)) and len(between.split()) <= _REACH
     between = sentence.text[claim.end - sentence.start : start]
     if _BREAK.search(between.rstrip(" *_`:(")) or any(other.start < claim.start for other in inside):
         return False

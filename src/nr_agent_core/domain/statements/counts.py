@@ -16,6 +16,8 @@ from nr_agent_core.domain.statements.wording import Wording, wording
 from nr_agent_core.domain.tool_result import RecordWrite, WriteKind
 
 _MOST = 999
+_LONGEST = 4_000
+"""A longer sentence is none; it is not read, so that no text takes more than its length in time."""
 _ANY, _FILE = "record", "file"
 
 
@@ -62,14 +64,14 @@ def miscounted(
         whole: the answer; where it tells of something earlier, nothing is certain.
     """
     claims = [claim for claim in claims if claim.word in words.counted_verbs]
-    if not claims or deeds.earlier is None or words.earlier.search(whole):
+    if not claims or deeds.earlier is None or deeds.bulk(words) or words.earlier.search(whole):
         return
     parts = list(sentences)
     said: dict[int, list[Claim]] = {}
     for claim in claims:
         said.setdefault(place_in(parts, claim.start), []).append(claim)
     for place, claimed in said.items():
-        if plain(parts[place], words):
+        if len(parts[place].text) <= _LONGEST and plain(parts[place], words):
             yield from _wrong(parts[place], claimed, deeds, words)
 
 
@@ -133,8 +135,13 @@ def _tables(records: Iterable[RecordWrite]) -> set[str]:
 
 def _governed(before: str, words: Wording) -> bool:
     """Whether the number is of a part or a place: "one of the five", "for two customers", "auf beiden Seiten"."""
+    own = False
     for word in reversed(re.findall(r"[^\W_]+", before.lower())):
-        if word not in words.whole:
+        # "the page and its two subpages": what goes with a record is not counted.
+        if own and word in words.joiners:
+            return True
+        own = own or word in words.possessive
+        if word not in words.whole and word not in words.possessive:
             return word in words.prepositions or word in words.determiners or word in words.labels
     return False
 

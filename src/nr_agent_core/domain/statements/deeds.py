@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from nr_agent_core.domain.run import Run
 from nr_agent_core.domain.run_events import ToolFinished
-from nr_agent_core.domain.statements.references import Reference, is_file_name, singular
+from nr_agent_core.domain.statements.references import Reference, is_file_name, name_parts, singular
 from nr_agent_core.domain.statements.wording import Wording
 from nr_agent_core.domain.tool_result import Outcome, RecordWrite
 
@@ -63,6 +63,12 @@ class Deeds:
         if self._said is None:
             self._said = "\n".join(result.text or "" for result in self._executed if result.writes).lower()
         return self._said
+
+    def bulk(self, words: Wording) -> bool:
+        """Whether a tool that wrote may write more than it names: ``import_customers``, ``create_series``."""
+        tools = {result.tool for result in self._executed if result.writes}
+        parts = {part.lower() for tool in tools for part in name_parts(tool)}
+        return any(part in words.bulk or part != singular(part) for part in parts)
 
     def only_nouns(self, words: Wording) -> frozenset[str]:
         """What the only record is called, where the run tried only one write and that wrote one record."""

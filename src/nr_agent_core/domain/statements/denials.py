@@ -62,7 +62,12 @@ def _denies(low: str, tokens: list[str], written: Written, words: DenialWords, p
         return False
     # "For visitors, nothing has changed" and "nothing was changed, for visitors" speak of a part.
     before = clauses[denying[0] - 1] if denying[0] else []
-    if before and before[0] in prepositions and not words.known.issuperset(before):
+    if (
+        before
+        and before[0] in prepositions
+        and not words.known.issuperset(before)
+        and " ".join(before) not in words.for_now
+    ):
         return False
     behind = clauses[denying[0] + 1 :]
     return all(words.behind.isdisjoint(clause[:2]) and clause[0] not in prepositions for clause in behind)

@@ -106,6 +106,8 @@ class HalfTruths:
         doubt = uncertain(reference, sentence, self._words)
         if doubt is not None:
             return doubt
+        if reference.form == "file" and not self._deeds.comparable:
+            return "a write that names nothing may have brought the file about"
         if reference.form == "file" and not self._is_claimed(reference, sentence):
             return "it is not claimed as written"
         if reference.form == "record" and self._figures(reference, sentence):

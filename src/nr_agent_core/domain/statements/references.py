@@ -108,13 +108,15 @@ def references(text: str, *, files: bool) -> list[Reference]:
 
 def _labelled(text: str) -> Iterator[Reference]:
     """Two in "uid 12 und 57"; a number of an event log or a network is none of the host's."""
-    patterns, foreign = _patterns(), wording().foreign
+    patterns, foreign, no_id = _patterns(), wording().foreign, wording().no_id
     for match in patterns["label"].finditer(text):
         before = re.split(r"[^\w]+", text[max(0, match.start() - 24) : match.start()].rstrip(" -").lower())[-1]
         if before in foreign:
             continue
         label = match[1][:-1] if match[1][-1] in "sS" else match[1]
         for number in patterns["number"].finditer(match[2]):
+            if number[0] in no_id:
+                continue
             start, end = match.start(2) + number.start(), match.start(2) + number.end()
             yield Reference(start, end, "label", number[0], shown=f"{label} {number[0]}")
 
@@ -250,8 +252,13 @@ def unfamiliar(reference: Reference, told: Told, tables: frozenset[str], tools: 
         return "its table is not known"
     if reference.form != "record" or "_" in table or table in tables or table in told.tables():
         return None
-    parts = {singular(part.lower()) for name in tools for part in _PART.findall(name)}
+    parts = {singular(part.lower()) for name in tools for part in name_parts(name)}
     return None if singular(table) in parts else "its table is not known"
+
+
+def name_parts(tool: str) -> list[str]:
+    """The words in the name of a *tool*, in the cases in which they stand there."""
+    return _PART.findall(tool)
 
 
 def singular(word: str) -> str:

@@ -52,7 +52,8 @@ def _patterns() -> "dict[str, re.Pattern[str]]":
         ),
         "element": re.compile(r"<(?:[\w.-]{1,40}:)?(?:(?:tool_)?name>\s*)?\Z"),
         "yaml": re.compile(
-            r"[\"']?[ \t]*\n[ \t]*(?:arguments|args|parameters|params|input)[ \t]*:[ \t]*\n((?:[ \t]+[\w-]+[ \t]*:[ \t]*\S[^\n]*(?:\n|\Z))+)"
+            r"[\"']?[ \t]*\n[ \t]*(?:arguments|args|parameters|params|input)[ \t]*:[ \t]*\n"
+            r"((?:[ \t]+[\w-]+[ \t]*:[ \t]*\S[^\n]*(?:\n|\Z))+)"
         ),
         "key": re.compile(r"(?:^|\n)[ \t]*(?:tool|tool_name|name|function|action)[ \t]*:[ \t]*[\"']?\Z"),
         "line": re.compile(r"[ \t]+[\w-]+[ \t]*:[ \t]*(\S[^\n]*)"),
@@ -151,7 +152,7 @@ def _xml_call(text: str, at: int, end: int, tool: str) -> SpelledCall | None:
         start = max(text.rfind("<", 0, start), 0)
     element = re.match(r"<(?:[\w.-]+:)?([\w.-]+)", text[start:])
     name = re.escape(element[1]) if element else ""
-    closing = re.compile(rf"</(?:[\w.-]+:)?{name}\s*>").search(text, end)
+    closing = re.compile(rf"</(?:[\w.-]+:)?{name}\s*>").search(text, end, end + _LONGEST)
     stop = closing.end() if closing else min(len(text), end + _LONGEST)
     body = text[end:stop]
     return SpelledCall(start, stop, tool, (*_values(body), *_patterns()["tagged"].findall(body)))

@@ -24,6 +24,7 @@ class Wording:
         self.no_table, self.no_prefix = frozenset(neutral["no_table"].split()), frozenset(neutral["no_prefix"].split())
         self.containers = frozenset(neutral["containers"].split())
         self.program, self.kinds = frozenset(neutral["program"].split()), frozenset(neutral["kinds"].split())
+        self.no_id = frozenset(neutral["no_id"].split())
         self.no_file, self.no_name = frozenset(neutral["no_file"].split()), frozenset(neutral["no_name"].split())
         self.joiners = self.words("general", "joiners")
         self.ranges = self.words("general", "ranges")
@@ -41,6 +42,7 @@ class Wording:
         self.verbs = self.words("roles", "verbs")
         self.counted_verbs = self.verbs | self.words("roles", "counted_verbs")
         self.measures = self.words("roles", "measures")
+        self.possessive, self.bulk = self.words("roles", "possessive"), frozenset(neutral["bulk"].split())
         self.labels = self.words("roles", "labels")
         self.producing, self.targets = self.words("roles", "producing"), self.words("roles", "targets")
         self.storing = self.words("roles", "storing")
@@ -107,7 +109,7 @@ class DenialWords:
         self.phrases = frozenset(table["phrases"].split("|"))
         core = self.nothing | self.none | self.objects | self.never | self.anything | self.exists
         self.determiners = words("determiners")
-        self.leading = words("leading")
+        self.leading, self.for_now = words("leading"), frozenset(table["for_now"].split("|"))
         self.known = core | self.done | words("frame")
         self.denying = self.nothing | self.none | self.never
         self.settled = words("settled")
