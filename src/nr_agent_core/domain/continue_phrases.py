@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from nr_agent_core.domain.errors import InvalidValueError
 from nr_agent_core.domain.package_data import read_toml
 
-SHIPPED_LANGUAGES = ("de", "en", "es", "fr", "it", "nl")
+SHIPPED_LANGUAGES = ("de", "en", "es", "fr", "it", "nl", "pl", "pt")
 """The languages whose phrases ship with this package."""
 
 LONGEST_PHRASE = 60
