@@ -97,7 +97,7 @@ class Surroundings:
             if end == len(text):
                 break
 
-    def _describing(self, lexicon: Lexicon, *, form: bool, past: bool, chained: bool) -> bool:
+    def _describing(self, lexicon: Lexicon, *, form: bool, past: bool, chained: int) -> bool:
         """
         Whether the sentences beside the one at hand in its paragraph describe; with a *form*, what follows them does.
         """

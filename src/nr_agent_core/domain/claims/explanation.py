@@ -120,11 +120,9 @@ class ExplainingJudge(Judge):
             return "happens in the world: only the speaker's own deed would claim"
         if use.strength == BARE and self.context.heading:
             return "a heading"
-        if use.strength == BARE and self._before & wc.CONDITION:
-            return "follows a condition"
         if use.strength == BEING and frames.being_block(self._lexicon, self._tokens, self._flags, clause, index, use):
             return "says how things stand, of some or of all such things"
-        if frames.numbered(self._flags, clause):
+        if frames.tallied(self._flags, clause):
             return "counts"
         return "a tool or a setting that no answer changes"
 
@@ -136,11 +134,10 @@ class ExplainingJudge(Judge):
     def _looked_at(self, clause: Clause, index: int) -> bool:
         return self._because(super()._looked_at(clause, index), "something was only looked at")
 
-    def _modifies(self, number: int, clause: Clause, index: int) -> bool:
-        return self._because(super()._modifies(number, clause, index), "goes on with the name before it")
-
-    def _commands(self, clause: Clause, index: int) -> bool:
-        return self._because(super()._commands(clause, index), "a command")
+    def _subordinated(self, number: int, index: int) -> str:
+        why = super()._subordinated(number, index)
+        self._last = why or self._last
+        return why
 
     def _unfinished(self, number: int) -> bool:
         return self._because(super()._unfinished(number), "the sentence says what is not so yet")

@@ -55,10 +55,10 @@ class Context(NamedTuple):
     outside: Callable[[bool], Outside]
     """Asked with whether the use at hand is a bare one: more stands against those."""
 
-    describing: Callable[[bool, bool, bool], bool]
+    describing: Callable[[bool, bool, int], bool]
     """
-    Asked with whether a form is used, whether in a past tense, and whether beside another: do the sentences beside it
-    describe?
+    Asked with whether a form is used, whether in a past tense, and how many others stand beside it: do the sentences
+    around describe?
     """
 
 
@@ -143,6 +143,58 @@ def being_block(lexicon: Lexicon, tokens: list[str], flags: list[int], clause: C
             tokens[at].endswith(ending) and not flags[at] for at in range(clause.start, min(index, clause.start + 4))
         )
     )
+
+
+def bare_block(flags: list[int], clauses: list[Clause], number: int, index: int) -> str:
+    """
+    Why a bare form at *index* of clause *number* is none of a deed, or nothing: a trait, an attribute, a command.
+    """
+    clause = clauses[number]
+    before = clauses[number - 1] if number and not clause.hard else None
+    if before and before.union & wc.CONDITION:
+        return "follows a condition"
+    if _recorded(clauses, number):
+        return "one of several traits"
+    if _modifies(flags, clauses, number, index):
+        return "goes on with the name before it"
+    return "a command" if _commands(flags, clause, index) else ""
+
+
+def _recorded(clauses: list[Clause], number: int) -> bool:
+    """
+    Whether a bare form is one of several traits: "PO-12: released, 55 pieces", "six left, four of them reserved".
+    """
+    clause = clauses[number]
+    if clause.union & wc.TRAIT and clause.union & wc.QUANTITY and clause.opener & (wc.TRAIT | wc.QUANTITY):
+        return True
+    if not number or not clauses[number - 1].colon:
+        return False
+    if clause.union & wc.DATE and clause.union & wc.ON_DATE:
+        return True
+    following = clauses[number + 1] if number + 1 < len(clauses) else clause
+    if following.hard or following is clause or clause.end - clause.start > 1:
+        return False
+    return bool(following.union & wc.NEG or not following.union & (wc.PARTICIPLE | wc.VERB | wc.CONTRAST))
+
+
+def _modifies(flags: list[int], clauses: list[Clause], number: int, index: int) -> bool:
+    """
+    Whether a bare form only goes on with a name before the comma: "flight 12, scheduled for May".
+    """
+    clause = clauses[number]
+    if index > clause.start or clause.hard or not number or clauses[number - 1].hard is False:
+        return False
+    before = clauses[number - 1].union
+    follows = flags[index + 1] if index + 1 < clause.end else 0
+    return bool(follows & wc.PREPOSITION and not before & (wc.PARTICIPLE | wc.ALONE | wc.FILLER | wc.VERB))
+
+
+def _commands(flags: list[int], clause: Clause, index: int) -> bool:
+    """
+    Whether the clause begins with a bare verb: "book a trip with insurance added".
+    """
+    following = flags[clause.start + 1] if clause.start + 1 < index else 0
+    return bool(clause.opener & wc.BASE and following & (wc.DETERMINER | wc.PRONOUN))
 
 
 def fixed_block(flags: list[int], clause: Clause, index: int, use: Use) -> bool:

@@ -104,7 +104,11 @@ class Judge:
         for number, clause in enumerate(self._clauses):
             if clause.hard and number:
                 before = self._clauses[number - 1]
-                lead = frames.lead_block(self._lexicon.told(self._part.union)) if before.colon and not self._part.claimed else 0
+                lead = (
+                    frames.lead_block(self._lexicon.told(self._part.union))
+                    if before.colon and not self._part.claimed
+                    else 0
+                )
                 if before.colon and before.union & wc.NEG and before.rest & wc.VERB and not clause.union & wc.NOW:
                     lead = max(lead, BEING)
                 lead = 0 if self._set(before, clause) else lead
@@ -195,12 +199,14 @@ class Judge:
             return False
         if use.strength == BARE and self.context.heading and index == clause.start and clause.end - index > 1:
             return False
-        if use.strength == BARE and self._before & wc.CONDITION:
-            return False
-        if use.strength == BARE and (self._modifies(number, clause, index) or self._commands(clause, index)):
+        if use.strength == BARE and self._subordinated(number, index):
             return False
         asked = self._sentence & wc.ASKED
-        if use.strength == BEING and not asked and (frames.being_block(self._lexicon, self._tokens, self._flags, clause, index, use)):
+        if (
+            use.strength == BEING
+            and not asked
+            and (frames.being_block(self._lexicon, self._tokens, self._flags, clause, index, use))
+        ):
             return False
         if use.strength in (BEING, PASSIVE) and not clause.union & wc.NOW and self._unfinished(number):
             return False
@@ -211,6 +217,9 @@ class Judge:
         if frames.fixed_block(self._flags, clause, index, use) or not self._free(clause, use):
             return False
         return bool(asked) or not self._described(clause, use)
+
+    def _subordinated(self, number: int, index: int) -> str:
+        return frames.bare_block(self._flags, self._clauses, number, index)
 
     def _listed_by_other(self, number: int) -> bool:
         """
@@ -248,14 +257,24 @@ class Judge:
         """
         Whether a use that can tell of a state as well stands in a paragraph that describes.
         """
-        if use.strength == BARE or use.strength > PASSIVE or clause.union & (wc.NOW | wc.BY_SELF):
+        going_on = use.why == "being done" and not self._lexicon.adjacent
+        if (use.strength == BARE and not going_on) or use.strength > PASSIVE or clause.union & (wc.NOW | wc.BY_SELF):
             return False
         if use.why == "single word" or (clause.union & wc.CONSEQUENCE and not use.past):
             return False
-        weak = use.strength == BEING or (use.past and not self._lexicon.adjacent) or clause.union & wc.STANDING
-        form = use.why in ("is done", "was done")
-        states = sum(bool(bits & wc.PARTICIPLE) for bits in self._flags[clause.start : clause.end]) > 1
-        return bool(weak and self.context.describing(form, use.past, states and not use.past))
+        weak = (
+            use.strength == BEING or going_on or (use.past and not self._lexicon.adjacent) or clause.union & wc.STANDING
+        )
+        form = use.why in ("is done", "was done", "being done")
+        return bool(weak and self.context.describing(form, use.past, 0 if use.past else self._chained(clause)))
+
+    def _chained(self, clause: Clause) -> int:
+        """
+        How much a sentence alone looks like a list of states: "is released and scheduled, material is reserved".
+        """
+        within = sum(bool(bits & wc.PARTICIPLE) for bits in self._flags[clause.start : clause.end]) > 1
+        beside = sum(bool(other.union & wc.PARTICIPLE and other.rest & wc.BE) for other in self._clauses) > 1
+        return within + beside
 
     def _free(self, clause: Clause, use: Use) -> bool:
         if use.strength <= self._part.block and not (clause.union & wc.NOW and self._part.block == BEING):
@@ -329,23 +348,6 @@ class Judge:
             return bool(clause.union & wc.BY_SELF)
         following = self._clauses[number + 1 : number + 2]
         return any(later.bracketed and later.union & wc.BY_SELF for later in following)
-
-    def _modifies(self, number: int, clause: Clause, index: int) -> bool:
-        """
-        Whether a bare form only goes on with a name before the comma: "flight 12, scheduled for May".
-        """
-        if index > clause.start or clause.hard or not number or self._clauses[number - 1].hard is False:
-            return False
-        before = self._clauses[number - 1].union
-        follows = self._flags[index + 1] if index + 1 < clause.end else 0
-        return bool(follows & wc.PREPOSITION and not before & (wc.PARTICIPLE | wc.ALONE | wc.FILLER | wc.VERB))
-
-    def _commands(self, clause: Clause, index: int) -> bool:
-        """
-        Whether the clause begins with a bare verb: "book a trip with insurance added".
-        """
-        following = self._flags[clause.start + 1] if clause.start + 1 < index else 0
-        return bool(clause.opener & wc.BASE and following & (wc.DETERMINER | wc.PRONOUN))
 
     def _explained(self, clause: Clause, index: int) -> bool:
         """

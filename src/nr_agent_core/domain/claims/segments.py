@@ -13,7 +13,7 @@ from nr_agent_core.domain.claims.normalise import Reading
 
 _STOP: Final = re.compile(
     "[.!?\u2026]+[\"'\u201c\u201d)\\]*_]*(?=\\s|$)|[\u3002\uff01\uff1f]+[\"'\u201c\u201d\u300d\uff09)\\]*_]*"
-    "|(?<=[\\w.!?)\"] )[\U0001f300-\U0001faff](?=\\s)"
+    '|(?<=[\\w.!?)"] )[\U0001f300-\U0001faff](?=\\s)'
 )
 BULLET: Final = re.compile("[ \t]*(?:[-*+\u2022\u2013\u2014\u00b7\u25aa\u25cf]|\\d{1,3}[.)]|#{1,6})[ \t]+")
 _ASKS: Final = frozenset("?\uff1f")

@@ -4,7 +4,9 @@ Claims without a participle: states that begin now, single words, labels, marks 
 
 from typing import Final
 
+from nr_agent_core.domain.claims import beginnings
 from nr_agent_core.domain.claims import word_class as wc
+from nr_agent_core.domain.claims.beginnings import PREDICATE, Place
 from nr_agent_core.domain.claims.clauses import Clause
 from nr_agent_core.domain.claims.frames import Context
 from nr_agent_core.domain.claims.lexicon import Lexicon
@@ -13,12 +15,9 @@ from nr_agent_core.domain.claims.uses import BARE, BEING, FIRST_PERSON, Use
 _BESIDE: Final = wc.ALONE | wc.FILLER | wc.ADVERB | wc.NOW | wc.MARK | wc.CONJUNCTION
 _STATING: Final = (wc.CLAIMING & ~wc.PARTICIPLE) | wc.MARK | wc.ARROW | wc.BEFORE | wc.SWITCHED | wc.LABEL | wc.CASE
 _REPORTING: Final = wc.FINITE | wc.STATE_VERB
-_PREDICATE: Final = wc.BE | wc.HAVE | wc.STATE_VERB
 _DONE: Final = wc.ALONE | wc.GONE
 _RESULT: Final = _DONE | wc.SWITCHED | wc.SHUT | wc.OUTWARD | wc.FINAL | wc.NO_LONGER
 _SHORT: Final = 9
-
-Place = tuple[int, Use]
 
 
 def state_use(
@@ -43,31 +42,45 @@ def state_use(
         return place
     if union & wc.LABEL and number == 0 and clause.colon and clause.end - clause.start == 1:
         return clause.start, Use(BARE, "label")
-    if (
-        union & wc.OUTWARD
-        and flags[clause.end - 1] & wc.OUTWARD
-        and not (
-            union & (wc.NEG | wc.MODAL) or clause.opener & wc.PERSON or clause.other <= clause.start + 1 < clause.end
-        )
-    ):
+    if union & wc.OUTWARD and _out(flags, clause):
         return clause.end - 1, Use(BEING, "state")
-    if union & wc.ABLE and union & (wc.NOW | wc.RESUMED) and (place := _enabled(flags, clause)):
+    return _from_now(lexicon, tokens, flags, clauses, number)
+
+
+def _from_now(
+    lexicon: Lexicon, tokens: list[str], flags: list[int], clauses: list[Clause], number: int
+) -> Place | None:
+    """
+    A state that begins, comes back or ends now, and a deed that is told while it is done.
+    """
+    clause = clauses[number]
+    union = clause.union
+    if union & wc.ABLE and union & (wc.NOW | wc.RESUMED) and (place := beginnings.enabled(flags, clause)):
         return place
     if union & (wc.MODAL | wc.HAD | wc.WAS) and not union & wc.FIND:
         return None
-    if union & wc.NO_MORE and union & wc.NEG and (place := _no_more(flags, clause)):
+    if union & wc.NO_MORE and union & wc.NEG and (place := beginnings.ended(flags, clause)):
         return place
     if union & wc.NEG and not union & wc.NO_LONGER:
         return None
-    if union & wc.RESUMED and (place := _resumed(lexicon, flags, clause)):
+    if union & wc.RESUMED and (place := beginnings.resumed(lexicon, flags, clause)):
         return place
     if union & (wc.GONE | wc.NOW | wc.NO_LONGER | wc.FINAL) and not clause.bracketed:
         return _standing(lexicon, tokens, flags, clause)
     if union & wc.DOING and clause.opener & wc.DOING and not clause.rest & wc.VERB and clause is clauses[-1]:
-        return clause.start, Use(BARE, "doing it")
+        told = any(before.rest & wc.VERB for before in clauses[:number])
+        return None if told else (clause.start, Use(BARE, "doing it"))
     if union & wc.SPLIT and clause is clauses[-1]:
         return _split(lexicon, tokens, flags, clause)
     return None
+
+
+def _out(flags: list[int], clause: Clause) -> bool:
+    """
+    "The newsletter is out", of a thing.
+    """
+    person = clause.opener & wc.PERSON or clause.other <= clause.start + 1 < clause.end
+    return bool(flags[clause.end - 1] & wc.OUTWARD and not (clause.union & (wc.NEG | wc.MODAL) or person))
 
 
 def _alone(flags: list[int], clause: Clause) -> Place | None:
@@ -155,9 +168,7 @@ def _own(flags: list[int], clause: Clause, at: int) -> bool:
     return bool(flags[at] & wc.SELF)
 
 
-def _mark(
-    lexicon: Lexicon, flags: list[int], clauses: list[Clause], clause: Clause, context: Context
-) -> Place | None:
+def _mark(lexicon: Lexicon, flags: list[int], clauses: list[Clause], clause: Clause, context: Context) -> Place | None:
     """
     A check mark that begins or ends the line, "12 files -> archive" in a list, "25 (was 10)".
     """
@@ -217,61 +228,6 @@ def _switched(flags: list[int], clause: Clause) -> Place | None:
     return None
 
 
-def _third(clause: Clause) -> bool:
-    """
-    Whether *clause* says of a thing or a third person how it is, with nothing that makes it a habit or a step.
-    """
-    without = wc.CONDITION | wc.THEN | wc.GENERIC | wc.STANDING | wc.HAD | wc.WAS | wc.FIND | wc.PLAN
-    return not (
-        clause.union & without
-        or clause.rest & (wc.SELF | wc.SELF_HAVE)
-        or clause.opener & (wc.PERSON | wc.SUBORDINATE | wc.PASS_ON)
-        or clause.bracketed
-    )
-
-
-def _enabled(flags: list[int], clause: Clause) -> Place | None:
-    """
-    "Mr Smith can log in again", "visitors can now comment".
-    """
-    if not _third(clause) or clause.union & wc.NEG:
-        return None
-    if any(bits & wc.MODAL and not bits & wc.ABLE for bits in flags[clause.start : clause.end]):
-        return None
-    able = next(at for at in range(clause.start, clause.end) if flags[at] & wc.ABLE)
-    beside = [flags[at] for at in (able - 1, able + 1) if clause.start <= at < clause.end]
-    if any(bits & wc.BOUND and not bits & wc.PREPOSITION for bits in flags[clause.start : able]):
-        return None
-    if able == clause.start or any(bits & wc.PRONOUN and not bits & wc.OTHER for bits in beside):
-        return None
-    return able, Use(BEING, "can from now on")
-
-
-def _no_more(flags: list[int], clause: Clause) -> Place | None:
-    """
-    "He gets no advertising any more", where the negator and the word of the end stand apart.
-    """
-    at = next(at for at in range(clause.start, clause.end) if flags[at] & wc.NO_MORE)
-    behind = flags[at + 1] if at + 1 < clause.end else 0
-    if at < clause.negator or behind & wc.AS or clause.union & wc.TRAIT or not clause.rest & wc.STATE_VERB:
-        return None
-    return (at, Use(BEING, "state from now on")) if _third(clause) else None
-
-
-def _resumed(lexicon: Lexicon, flags: list[int], clause: Clause) -> Place | None:
-    """
-    "The shop is open again".
-    """
-    at = next(at for at in range(clause.start, clause.end) if flags[at] & wc.RESUMED)
-    if not _third(clause) or clause.union & (wc.PARTICIPLE | wc.SOUND) or clause.end - clause.start > _SHORT:
-        return None
-    if lexicon.adjacent:
-        told = at + 1 == clause.end and clause.rest & wc.BE and not clause.opener & wc.BE
-    else:
-        told = at - 1 > clause.start and flags[at - 1] & (wc.BE | wc.STATE_VERB)
-    return (at, Use(BEING, "state again")) if told else None
-
-
 def _standing(lexicon: Lexicon, tokens: list[str], flags: list[int], clause: Clause) -> Place | None:
     """
     A state that is so from now on: "is live", "shows the new price now", "you will find it there now".
@@ -306,44 +262,11 @@ def _standing(lexicon: Lexicon, tokens: list[str], flags: list[int], clause: Cla
         and _verbless(flags, clause)
     ):
         return clause.end - 1, Use(BARE, "state")
-    verbs = _PREDICATE | (wc.PASSIVE if lexicon.adjacent else 0) if union & wc.NOW else wc.STATE_VERB
-    told = clause.rest & verbs or _present(lexicon, tokens, flags, clause)
+    verbs = PREDICATE | (wc.PASSIVE if lexicon.adjacent else 0) if union & wc.NOW else wc.STATE_VERB
+    told = clause.rest & verbs or beginnings.present(lexicon, tokens, flags, clause)
     if union & (wc.NOW | wc.NO_LONGER) and told and _lasting(lexicon, tokens, flags, clause):
         return start, Use(BEING, "state from now on")
     return None
-
-
-def _present(lexicon: Lexicon, tokens: list[str], flags: list[int], clause: Clause) -> bool:
-    """
-    Whether a word that looks like a verb in the present stands beside the word of NOW: "now sends".
-    """
-    mask = wc.NOW | wc.NO_LONGER
-    for at in range(clause.start + 1, clause.end):
-        near = (
-            mask
-            if clause.union & wc.EFFECTIVE
-            else flags[max(clause.start, at - 1)] | (flags[at + 1] if at + 1 < clause.end else 0)
-        )
-        if (
-            near & mask
-            and not flags[at] & ~(wc.FINITE | wc.PHRASE | wc.EITHER)
-            and tokens[at].endswith(lexicon.present_endings)
-        ):
-            return True
-    return _plural(lexicon, tokens, flags, clause)
-
-
-def _plural(lexicon: Lexicon, tokens: list[str], flags: list[int], clause: Clause) -> bool:
-    """
-    Whether a bare plural has its verb behind the word of NOW: "visitors now end up".
-    """
-    if not lexicon.generic_plural:
-        return False
-    for at in range(clause.start + 1, clause.end - 1):
-        if flags[at] & wc.NOW and not flags[at - 1] & (wc.VERB | wc.PHRASE | wc.CUT):
-            subject = any(tokens[name].endswith(lexicon.generic_plural) for name in range(clause.start, at))
-            return subject and not flags[at + 1] & ~(wc.FINITE | wc.EITHER | wc.BASE | wc.PHRASE | wc.STATE_VERB)
-    return False
 
 
 def _beside(flags: list[int], clause: Clause, at: int) -> int:

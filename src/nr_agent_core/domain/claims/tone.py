@@ -12,6 +12,7 @@ from typing import Final
 from nr_agent_core.domain.claims import word_class as wc
 
 _TELLING: Final = wc.NOW | wc.MARK | wc.ANSWERS
+_HAPPENED: Final = wc.HAVE | wc.WAS | wc.PASSIVE | wc.PAST
 _PAST: Final = wc.WAS | wc.PASSIVE | wc.HAVE | wc.BEEN
 _COUNTED: Final = wc.BE | wc.WAS | wc.HAVE | wc.PREPOSITION | wc.STATE_VERB | wc.PASSIVE | wc.TRAIT
 _STATING: Final = wc.BE | wc.PROGRESS
@@ -23,14 +24,14 @@ _ENOUGH: Final = 2
 _DATED: Final = 4
 
 
-def describes(sentences: Iterable[list[int]], *, later: bool, past: bool, chained: bool = False) -> bool:
+def describes(sentences: Iterable[list[int]], *, later: bool, past: bool, chained: int = 0) -> bool:
     """
     Whether *sentences*, as classes of their words, describe and none of them tells of a change.
 
     Of a sentence that is not the first with a verb, that is so if only nothing speaks against it: *later*. One in the
     *past* takes more: what was done is told with figures, too. Several states in one, *chained*, speak for it as well.
     """
-    weight = int(chained)
+    weight = chained
     for flags in sentences:
         union = 0
         for bits in flags:
@@ -79,8 +80,17 @@ def _dated(union: int) -> bool:
     """
     Whether the sentence says since when something is so, or on which day somebody else did it.
     """
-    past = union & (wc.HAVE | wc.WAS | wc.PASSIVE) and not union & (wc.SELF | wc.SELF_HAVE | wc.MODAL | wc.NOW)
+    past = (union & _HAPPENED or (union & wc.PARTICIPLE and union & wc.OTHER)) and not union & (
+        wc.SELF | wc.SELF_HAVE | wc.MODAL | wc.NOW
+    )
     return bool(union & wc.DATE and (union & wc.SINCE or (past and union & wc.ON_DATE)))
+
+
+def _has_several(flags: list[int]) -> bool:
+    """
+    Whether the sentence counts what a record has: "the page has twelve subpages".
+    """
+    return any(has & wc.HAVE and many & wc.QUANTITY and not many & wc.QUOTED for has, many in pairwise(flags))
 
 
 def _lasts(union: int) -> bool:
@@ -107,6 +117,8 @@ def _weight(flags: list[int], union: int) -> int:
         return 1
     if len(flags) > 1 and flags[0] & wc.PARTICIPLE and flags[1] & (wc.BE | wc.PASSIVE):
         return 1
+    if union & wc.HAVE and not union & (wc.PARTICIPLE | wc.SELF | wc.SELF_HAVE | wc.MODAL) and _has_several(flags):
+        return _ENOUGH
     if union & _STATING and union & wc.PARTICIPLE and not union & _NO_STATE:
         return 1
     at = 0

@@ -128,7 +128,9 @@ BY_FORM: Final = TOLD | IMPERSONAL | THIRD
 """Forms that need no auxiliary; each is a PARTICIPLE, too."""
 
 _BACK: Final = RESUMED | NO_MORE
-CLAIMING: Final = PARTICIPLE | ALONE | PAST | DOING | GONE | NOW | SPLIT | DID | NO_LONGER | FINAL | MANAGED | OUTWARD | _BACK
+CLAIMING: Final = (
+    PARTICIPLE | ALONE | PAST | DOING | GONE | NOW | SPLIT | DID | NO_LONGER | FINAL | MANAGED | OUTWARD | _BACK
+)
 """What a sentence needs one of to be looked at."""
 
 AUXILIARY: Final = HAVE | SELF_HAVE | HAD | BE | WAS | PASSIVE | MODAL | DID
