@@ -107,6 +107,8 @@ def adjacent(flags: list[int], clause: Clause, index: int, carry: Carry) -> Use:
         return Use(BARE, "being done", negated=negated)
     if before & wc.SELF:
         return Use(FIRST_PERSON, "I did", past=True, negated=negated)
+    if before & wc.OTHER and at == clause.start and flags[index] & wc.STATIVE and flags[index + 1 : index + 2] == [flags[index]]:
+        return _bare(flags, clause, index, negated)
     if before & (wc.GETS | wc.DID | wc.OTHER | wc.FINITE) or (before & wc.PRONOUN and not before & wc.DETERMINER):
         return GOVERNED
     if before & wc.CONJUNCTION or at < clause.start:
@@ -125,7 +127,9 @@ def unspaced(flags: list[int], clause: Clause, index: int, carry: Carry) -> Use:
     for bits in flags[clause.start : index]:
         before |= bits
     have = next((at for at in range(clause.start, index) if flags[at] & wc.HAVE), index)
-    if before & wc.MODAL or (clause.other < have and not _given(flags, clause)):
+    if before & wc.MODAL or (clause.other < have and _acts(flags, clause, have)):
+        return GOVERNED
+    if any(bits & wc.BY and bits & wc.OTHER for bits in flags[have:index]):
         return GOVERNED
     if clause.opener & wc.CONJUNCTION and carry.use is GOVERNED and not before & wc.SELF:
         return GOVERNED
@@ -140,11 +144,12 @@ def unspaced(flags: list[int], clause: Clause, index: int, carry: Carry) -> Use:
     return Use(strength, "was done", negated=bool(before & wc.NEG))
 
 
-def _given(flags: list[int], clause: Clause) -> bool:
+def _acts(flags: list[int], clause: Clause, verb: int) -> bool:
     """
-    Whether the first one named in *clause* is whom something is done for, not who does it.
+    Whether the first one named in *clause* does what *verb* begins, and is not whom it is for or who only said so.
     """
-    return clause.other > clause.start and bool(flags[clause.other - 1] & wc.PREPOSITION)
+    given = clause.other > clause.start and flags[clause.other - 1] & wc.PREPOSITION
+    return not given and not any(bits & wc.LINK for bits in flags[clause.other : verb])
 
 
 def _spent(flags: list[int], start: int, index: int) -> bool:
