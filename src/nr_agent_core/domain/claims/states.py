@@ -195,7 +195,9 @@ def _ticked(lexicon: Lexicon, flags: list[int], context: Context) -> bool:
         return True
     if any(bits & (_DONE if lexicon.unspaced else _RESULT) for bits in flags):
         return True
-    return bool(context.outside(True).lead & (_DONE | (wc.RESULT | wc.HAVE if lexicon.unspaced else wc.PARTICIPLE)))
+    lead = context.outside(True).lead
+    told = lead & (_DONE | (wc.RESULT | wc.HAVE if lexicon.unspaced else wc.PARTICIPLE))
+    return bool(told and lead & wc.COLON and not lead & (wc.NEG | wc.OTHER | wc.DATED))
 
 
 def _value(clauses: list[Clause], number: int, context: Context) -> Place | None:
