@@ -84,8 +84,9 @@ class Wording:
 
     def phrases(self, section: str, name: str) -> "re.Pattern[str]":
         """The phrases of one field, of all languages, as a pattern that finds whole ones."""
-        listed = [phrase for part in self.each(section) for phrase in part[name].split("|")]
-        return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, listed))})(?!\w)", re.IGNORECASE)
+        listed = [phrase for part in self.each(section) for phrase in part[name].split("|") if phrase]
+        # A field without phrases finds nothing, instead of everything.
+        return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, listed)) or '(?!)'})(?!\w)", re.IGNORECASE)
 
 
 class DenialWords:
