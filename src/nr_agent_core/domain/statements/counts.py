@@ -142,7 +142,7 @@ def _governed(before: str, words: Wording) -> bool:
             return True
         own = own or word in words.possessive
         if word not in words.whole and word not in words.possessive:
-            return word in words.prepositions or word in words.determiners or word in words.labels
+            return word in words.prepositions or word in words.determiners or word in words.labels | words.subordinate
     return False
 
 

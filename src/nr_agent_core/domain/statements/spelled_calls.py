@@ -104,7 +104,7 @@ def _call(text: str, at: int, end: int, tool: str) -> SpelledCall | None:
     before, after = text[max(0, at - 200) : at], text[end : end + _LONGEST]
     if patterns["named"].search(before):
         return _json_call(text, at, tool)
-    if before.endswith('"') and re.match(r"\"\s*:\s*\{", after) and re.search(r"\{\s*\"\Z", before):
+    if before.endswith('"') and re.match(r"\"\s*:\s*\{", after) and re.search(r"(?<![:\s])\s*\{\s*\"\Z", before):
         return _object(text, end + after.index("{"), at, tool)
     if patterns["attribute"].search(before) or patterns["element"].search(before):
         return _xml_call(text, at, end, tool)
@@ -114,7 +114,7 @@ def _call(text: str, at: int, end: int, tool: str) -> SpelledCall | None:
     if re.match(r"\s?\(", after) and (_leads(before) or patterns["introduced"].search(before)):
         return _parenthesised(text, at, end + after.index("("), tool)
     opening = patterns["json"].match(after)
-    if opening and (_leads(before) or patterns["introduced"].search(before)):
+    if opening and not before.endswith('"') and (_leads(before) or patterns["introduced"].search(before)):
         return _object(text, end + opening.end(), at, tool)
     return None
 
@@ -134,7 +134,9 @@ def _json_call(text: str, at: int, tool: str) -> SpelledCall | None:
     if found is None:
         # The arguments may stand around an inner object: {"function": {"name": ...}, "arguments": ...}
         return None
-    arguments = body[found.start() :].partition(":")[2]
+    # What stands beside the arguments, such as a result, is none of them.
+    opening = found.end() - 1
+    arguments = body[opening : _closing(body, opening) + 1] if body[opening] in "{[" else body[opening:]
     return SpelledCall(start, close + 1, tool, _values(arguments.replace('\\"', '"')))
 
 
@@ -198,6 +200,8 @@ def _only_told(text: str, call: SpelledCall, words: Wording) -> bool:
         return True
     before, after = text[max(0, call.start - 600) : call.start], text[call.end : call.end + 300]
     lines = before.split("\n")
+    if any(line.lstrip().startswith("#") and call.tool in line for line in _worded(lines)[-2:]):
+        return True
     if lines[-1].lstrip().startswith(">") or _in_a_program(text, call, words):
         return True
     # Of a list, what stands before it counts.
