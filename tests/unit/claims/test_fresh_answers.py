@@ -23,7 +23,11 @@ FLOORS = [
     ("fresh_answers_3.jsonl", "de", 0.86, 0.90, 0.80),
     ("fresh_answers_3.jsonl", "en", 0.86, 0.92, 0.76),
     ("fresh_answers_4.jsonl", "de", 0.88, 0.90, 0.84),
-    ("fresh_answers_4.jsonl", "en", 0.86, 0.90, 0.80),
+    ("fresh_answers_4.jsonl", "en", 0.86, 0.90, 0.82),
+    ("fresh_answers_5.jsonl", "de", 0.92, 0.94, 0.88),
+    ("fresh_answers_5.jsonl", "en", 0.92, 0.92, 0.92),
+    ("fresh_answers_6.jsonl", "de", 0.92, 0.90, 0.94),
+    ("fresh_answers_6.jsonl", "en", 0.86, 0.92, 0.80),
 ]
 DETECTOR = ClaimDetector()
 

@@ -11,21 +11,22 @@ from nr_agent_core.domain.claims.uses import BEING, Use
 
 PREDICATE: Final = wc.BE | wc.HAVE | wc.STATE_VERB
 """Verbs that say how a thing is."""
-_COMPLEMENT: Final = wc.DETERMINER | wc.PREPOSITION | wc.QUANTITY | wc.QUOTED
+_COMPLEMENT: Final = wc.DETERMINER | wc.PREPOSITION | wc.QUANTITY | wc.QUOTED | wc.SWITCHED
 _SHORT: Final = 9
 
 Place = tuple[int, Use]
 
 
-def _third(clause: Clause) -> bool:
+def _third(clause: Clause, *, somebody: bool = False) -> bool:
     """
-    Whether *clause* says of a thing or a third person how it is, with nothing that makes it a habit or a step.
+    Whether *clause* says of a thing or a third person, or of *somebody*, how it is: neither as a habit nor as a step.
     """
     without = wc.CONDITION | wc.THEN | wc.GENERIC | wc.STANDING | wc.HAD | wc.WAS | wc.FIND | wc.PLAN
     return not (
         clause.union & without
         or clause.rest & (wc.SELF | wc.SELF_HAVE)
-        or clause.opener & (wc.PERSON | wc.SUBORDINATE | wc.PASS_ON)
+        or clause.opener & (wc.SUBORDINATE | wc.PASS_ON)
+        or (clause.opener & wc.PERSON and not somebody)
         or clause.bracketed
     )
 
@@ -34,9 +35,13 @@ def enabled(flags: list[int], clause: Clause) -> Place | None:
     """
     "Mr Smith can log in again", "visitors can now comment".
     """
-    if not _third(clause) or clause.union & wc.NEG:
+    if clause.union & wc.NEG and not clause.union & wc.NO_LONGER:
+        return None
+    if clause.union & wc.FUTURE and not clause.union & wc.NO_LONGER:
         return None
     if any(bits & wc.MODAL and not bits & wc.ABLE for bits in flags[clause.start : clause.end]):
+        return None
+    if not _third(clause, somebody=bool(clause.union & wc.FUTURE and clause.union & wc.NO_LONGER)):
         return None
     able = next(at for at in range(clause.start, clause.end) if flags[at] & wc.ABLE)
     beside = [flags[at] for at in (able - 1, able + 1) if clause.start <= at < clause.end]
@@ -96,12 +101,18 @@ def _closing(lexicon: Lexicon, tokens: list[str], flags: list[int], clause: Clau
     """
     Whether a clause that the word of NOW closes has a verb that no list holds: "the old address leads there now".
     """
-    if not lexicon.generic_plural or not flags[clause.end - 1] & wc.NOW or clause.rest & wc.VERB:
+    last = flags[clause.end - 1]
+    if last & wc.NO_LONGER and any(bits & wc.FINITE and bits & wc.NEG for bits in flags[clause.start : clause.end]):
+        return bool(clause.opener & wc.DETERMINER or not clause.opener & wc.PRONOUN)
+    if not last & (wc.NOW | wc.NO_LONGER) or clause.rest & wc.VERB:
         return False
-    return any(
-        not flags[at] and tokens[at].endswith(lexicon.present_endings) and flags[at + 1] & _COMPLEMENT
-        for at in range(clause.start + 1, clause.end - 2)
-    )
+    for at in range(clause.start + 1, clause.end - 2):
+        if flags[at] or not flags[at + 1] & _COMPLEMENT:
+            continue
+        plural = lexicon.generic_plural and not flags[at - 1] and tokens[at - 1].endswith(lexicon.generic_plural)
+        if plural or tokens[at].endswith(lexicon.present_endings):
+            return True
+    return False
 
 
 def _plural(lexicon: Lexicon, tokens: list[str], flags: list[int], clause: Clause) -> bool:

@@ -228,7 +228,10 @@ def _counted(flags: list[int], clause: Clause) -> bool:
         return True
     near = range(clause.start, min(clause.end, clause.start + 2 * _REACH) - 1)
     return any(
-        flags[at] & verb and flags[at + 1] & wc.QUANTITY and not flags[at + 1] & (wc.ADVERB | wc.QUOTED) for at in near
+        flags[at] & verb
+        and (counted := flags[at + 1] or (flags[at + 2] if at + 2 < clause.end else 0)) & wc.QUANTITY
+        and not counted & (wc.ADVERB | wc.QUOTED)
+        for at in near
     )
 
 

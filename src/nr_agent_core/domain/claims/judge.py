@@ -258,7 +258,11 @@ class Judge:
         Whether a use that can tell of a state as well stands in a paragraph that describes.
         """
         going_on = use.why == "being done" and not self._lexicon.adjacent
-        if (use.strength == BARE and not going_on) or use.strength > PASSIVE or clause.union & (wc.NOW | wc.BY_SELF):
+        if (
+            (use.strength == BARE and not going_on)
+            or use.strength > PASSIVE
+            or clause.union & (wc.NOW | wc.BY_SELF | wc.ABLE)
+        ):
             return False
         if use.why == "single word" or (clause.union & wc.CONSEQUENCE and not use.past):
             return False

@@ -55,7 +55,11 @@ def _from_now(
     """
     clause = clauses[number]
     union = clause.union
-    if union & wc.ABLE and union & (wc.NOW | wc.RESUMED) and (place := beginnings.enabled(flags, clause)):
+    if (
+        union & wc.ABLE
+        and union & (wc.NOW | wc.RESUMED | wc.NO_LONGER)
+        and (place := beginnings.enabled(flags, clause))
+    ):
         return place
     if union & (wc.MODAL | wc.HAD | wc.WAS) and not union & wc.FIND:
         return None
@@ -65,6 +69,8 @@ def _from_now(
         return None
     if union & wc.RESUMED and (place := beginnings.resumed(lexicon, flags, clause)):
         return place
+    if clause.opener & wc.NOW and number and clauses[number - 1].colon and not union & (wc.VERB | wc.INSTRUCTION):
+        return (clause.start, Use(BARE, "value now")) if clause.end - clause.start < _SHORT else None
     if union & (wc.GONE | wc.NOW | wc.NO_LONGER | wc.FINAL) and not clause.bracketed:
         return _standing(lexicon, tokens, flags, clause)
     if union & wc.DOING and clause.opener & wc.DOING and not clause.rest & wc.VERB and clause is clauses[-1]:

@@ -17,6 +17,7 @@ _PAST: Final = wc.WAS | wc.PASSIVE | wc.HAVE | wc.BEEN
 _COUNTED: Final = wc.BE | wc.WAS | wc.HAVE | wc.PREPOSITION | wc.STATE_VERB | wc.PASSIVE | wc.TRAIT
 _STATING: Final = wc.BE | wc.PROGRESS
 _NO_STATE: Final = wc.SELF | wc.SELF_HAVE | wc.NOW | wc.HAVE | wc.WAS | wc.PASSIVE | wc.CONDITION | wc.PLEASE
+_NO_PLAN: Final = wc.SELF | wc.SELF_HAVE | wc.NOW | wc.OTHER | wc.PERSON | wc.CONDITION | wc.NEG
 _SHORT: Final = 4
 _GREETING: Final = 6
 _ENOUGH: Final = 2
@@ -39,7 +40,7 @@ def describes(sentences: Iterable[list[int]], *, later: bool, past: bool, chaine
         if _tells(flags, union):
             return False
         later = later and not (union & wc.NEG and union & (wc.SELF | wc.SELF_HAVE))
-        weight += _weight(flags, union)
+        weight += _weight(flags, union) - (_ENOUGH if union & wc.STAYS else 0)
     if later:
         return not past or weight >= _ENOUGH
     return weight >= (_DATED if past else _ENOUGH)
@@ -120,6 +121,8 @@ def _weight(flags: list[int], union: int) -> int:
     if union & wc.HAVE and not union & (wc.PARTICIPLE | wc.SELF | wc.SELF_HAVE | wc.MODAL) and _has_several(flags):
         return _ENOUGH
     if union & _STATING and union & wc.PARTICIPLE and not union & _NO_STATE:
+        return 1
+    if union & wc.MODAL and union & wc.PARTICIPLE and not union & _NO_PLAN:
         return 1
     at = 0
     while at < len(flags) and flags[at] & wc.QUANTITY and not flags[at] & wc.QUOTED:

@@ -107,13 +107,20 @@ def adjacent(flags: list[int], clause: Clause, index: int, carry: Carry) -> Use:
         return Use(BARE, "being done", negated=negated)
     if before & wc.SELF:
         return Use(FIRST_PERSON, "I did", past=True, negated=negated)
-    if before & wc.OTHER and at == clause.start and flags[index] & wc.STATIVE and flags[index + 1 : index + 2] == [flags[index]]:
-        return _bare(flags, clause, index, negated)
     if before & (wc.GETS | wc.DID | wc.OTHER | wc.FINITE) or (before & wc.PRONOUN and not before & wc.DETERMINER):
-        return GOVERNED
+        return _bare(flags, clause, index, negated) if _field(flags, clause, at) else GOVERNED
     if before & wc.CONJUNCTION or at < clause.start:
         return _joined(flags, clause, index, carry, negated)
     return _alone_or_elided(flags, clause, index, negated)
+
+
+def _field(flags: list[int], clause: Clause, at: int) -> bool:
+    """
+    Whether the word at *at*, which could be somebody, is the name of a field: "Owner set to Priya".
+    """
+    if at != clause.start or not flags[at] & wc.OTHER or at + 2 >= clause.end:
+        return False
+    return bool(flags[at + 1] & wc.STATIVE and flags[at + 2] == flags[at + 1])
 
 
 def unspaced(flags: list[int], clause: Clause, index: int, carry: Carry) -> Use:
@@ -211,6 +218,8 @@ def frame(flags: list[int], clause: Clause, index: int, carry: Carry) -> Use:
     The use of the form at *index* where its auxiliary may stand anywhere in the clause.
     """
     if index > clause.start and flags[index - 1] & wc.AS:
+        return NO_USE
+    if flags[index + 1 : index + 2] and flags[index + 1] & wc.REFLEXIVE:
         return NO_USE
     union = clause.rest
     negated = bool(union & wc.NEG)

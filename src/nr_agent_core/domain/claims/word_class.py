@@ -112,6 +112,8 @@ ABLE: Final = 1 << 106  # can: what somebody can do "now" or "again" is a state 
 RESUMED: Final = 1 << 107  # again: a state that came back
 NO_MORE: Final = 1 << 108  # behind a negator: a state that ended
 ASKED: Final = 1 << 109  # says that something is so because it was asked for: as requested
+FUTURE: Final = 1 << 110  # will: with a word of NO_LONGER, what it says holds from now on
+STAYS: Final = 1 << 111  # stays, still as before: said of what was left alone, so something else was not
 
 # punctuation and shape; no data lists these
 COMMA: Final = 1 << 56
