@@ -168,10 +168,13 @@ class AssertedRule:
             words.update(token.partition(":")[2] for token in tokens if ":" in token)
         noticed = self._noticed.keys() & words
         unspaced = [lexicon for lexicon in self._unspaced if lexicon.ending_in(text, span.start, span.end)]
-        if self._in_other_script(text, span, tokens):
-            return unspaced or (list(self._unspaced) if not SIGNS.isdisjoint(words) else [])
+        if unspaced and not noticed:
+            return unspaced
+        signs = not SIGNS.isdisjoint(words)
+        if (noticed or signs) and self._in_other_script(text, span, tokens):
+            return unspaced or (list(self._unspaced) if signs else [])
         if not noticed:
-            return unspaced or (list(self._lexicons[:1]) if not SIGNS.isdisjoint(words) else [])
+            return list(self._lexicons[:1]) if signs else []
         if len(self._lexicons) == 1:
             return list(self._lexicons)
         if text.find("'", span.start, span.end) >= 0:

@@ -32,7 +32,7 @@ ever looked up in sets, however many forms there are.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import reduce
 from operator import or_
 from typing import Any, Final
@@ -40,6 +40,7 @@ from typing import Any, Final
 from nr_agent_core.domain.claims import word_class as wc
 from nr_agent_core.domain.claims.endings import Endings, classes_of
 from nr_agent_core.domain.claims.normalise import QUOTE
+from nr_agent_core.domain.claims.parting import Parting
 from nr_agent_core.domain.claims.spelling import respellings, slips
 from nr_agent_core.domain.claims.tokens import ARROWS, MARKS, TOKEN, is_name, is_number
 
@@ -85,11 +86,6 @@ _EVERYDAY: Final = (
 _LETTERS: Final = re.compile(r"[^\W\d_]+")
 _VERBS: Final = "verbs"
 _ENDING_A_DEED: Final = wc.RESULT | wc.HAVE | wc.ALONE | wc.GONE
-_LONGEST_WORD: Final = 6
-_PLAIN: Final = re.compile(
-    f"[0-9a-z][\\w.:/#@-]*|{QUOTE}+|->|[^\\W_]|[{MARKS}{ARROWS},;:()\\[\\]|]",
-    re.ASCII,
-)
 
 _NOTICED: Final = (
     wc.SWITCHED,
@@ -188,9 +184,11 @@ class Lexicon:
         )
         self.labels = labels - self.triggers
         self.drafts = frozenset(_split(table["words"], "draft"))
+        self._parting = Parting(self.words if self.unspaced else {})
         self.anchored = self._add_phrases(table.get("phrases", {}))
         self.ending: re.Pattern[str] | None = None
         if self.unspaced:
+            self._parting = Parting(self.words)
             self._watch_endings()
         self.noticed = self.triggers | self.anchored.keys() | self.labels | self.before | self.values
 
@@ -200,7 +198,7 @@ class Lexicon:
         """
         end = len(text) if end is None else end
         if self.unspaced:
-            return [text[at:stop] for at, stop in self._parted(text, start, end)]
+            return [text[at:stop] for at, stop in self._parting.spans(text, start, end)]
         return TOKEN.findall(text, start, end)
 
     def spans(self, text: str, start: int, end: int) -> list[tuple[int, int]]:
@@ -208,7 +206,7 @@ class Lexicon:
         Where the tokens that :meth:`cut` gives stand.
         """
         if self.unspaced:
-            return list(self._parted(text, start, end))
+            return list(self._parting.spans(text, start, end))
         return [match.span() for match in TOKEN.finditer(text, start, end)]
 
     def ending_in(self, text: str, start: int, end: int) -> bool:
@@ -241,25 +239,6 @@ class Lexicon:
         Classes *union* without that of a form where words have no forms and nothing says that something is done.
         """
         return union & ~wc.PARTICIPLE if self.unspaced and not union & _ENDING_A_DEED else union
-
-    def _parted(self, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-        """
-        The words of a text in which nothing parts them: the longest listed one at each place, else what stands there.
-        """
-        words = self.words
-        at = start
-        while at < end:
-            for stop in range(min(at + _LONGEST_WORD, end), at + 1, -1):
-                if text[at:stop] in words:
-                    break
-            else:
-                match = _PLAIN.match(text, at, end)
-                stop = match.end() if match else at + 1
-                if not match and text[at:stop] not in words and not text[at].isalnum():
-                    at = stop
-                    continue
-            yield at, stop
-            at = stop
 
     def _watch_endings(self) -> None:
         """
