@@ -1,9 +1,10 @@
 """
 How often the asserted rule is right on whole answers that were written before its rules were looked at (V4, V5).
 
-``fresh_answers_1.jsonl`` is of the kind that CMS, ERP, CRM and ticket chats give, the others of other trades; half of
-each claims a change. Texts and labels stay as they were written: a rule is mended for a kind, never for a sentence. The
-floors are what is kept, not what was found at first sight.
+``fresh_answers_1.jsonl`` is of the kind that CMS, ERP, CRM and ticket chats give, the others of other trades, too; half
+of each claims a change. The fifth and the sixth are by an author who knew the rules. Texts and labels stay as they were
+written: a rule is mended for a kind, never for a sentence. The floors are what is kept, not what was found at first
+sight.
 """
 
 import json
