@@ -196,6 +196,15 @@ def test_an_honest_sentence_stays_honest_beside_a_claim_of_another_language(data
     assert all(place.start > len(honest) for place in found)
 
 
+@given(data=st.data(), frame=st.sampled_from(("字段 {} 的值一直为零。", "Поле {} означает, что всё в порядке.")))
+def test_a_form_among_words_of_another_script_claims_nothing(data, frame):
+    """In a sentence of other letters a bare form is a name or a value, whatever its language."""
+    code = data.draw(st.sampled_from([code for code in CODES if not LEXICONS[code].unspaced]))
+    form = data.draw(st.sampled_from(FORMS[code]))
+
+    assert DETECTOR.claims(frame.format(form)) == ()
+
+
 @given(data=st.data())
 def test_a_foreign_word_hides_no_claim(data):
     """A name that is a function word of another language does not make the sentence one of that language (V2)."""

@@ -30,7 +30,7 @@ _COST: Final = 40
 _OTHER_SCRIPT: Final = re.compile("[\u3040-\u30ff\u3400-\u9fff]{1,2}|[\u0370-\u1dff\uac00-\ud7af]+")
 """A word in other letters than Latin ones; where nothing parts them, two signs count as one."""
 
-_LATIN: Final = re.compile("[a-z\u00df-\u024f][\\w./-]*", re.ASCII)
+_LATIN: Final = re.compile("[a-z\u00df-\u024f][a-z0-9_./\u00df-\u024f-]*")
 
 _CERTAIN: Final = 2
 """How many function words of its own show that a language is spoken, whatever others stand beside them."""
