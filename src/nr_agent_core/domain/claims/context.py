@@ -28,6 +28,8 @@ _DRAFTS = 100
 """How many leads of proposed texts are looked at: behind more of them a claim stands."""
 _LABELLED = 24
 """What is shorter behind a colon is the value of a label."""
+_KNOWN = 100
+"""How many sentences are remembered as classes."""
 _BESIDE = 4
 """How many sentences before and behind are asked what kind of paragraph it is."""
 
@@ -40,7 +42,7 @@ class Surroundings:
         claimed: whether an earlier sentence claims.
     """
 
-    __slots__ = ("_asks", "_drafts", "_heads", "_leads", "_lexicons", "_outlined", "_segments", "claimed")
+    __slots__ = ("_asks", "_drafts", "_heads", "_known", "_leads", "_lexicons", "_outlined", "_segments", "claimed")
 
     def __init__(self, segments: Segments, lexicons: tuple[Lexicon, ...]) -> None:
         self._segments, self._lexicons = segments, lexicons
@@ -49,6 +51,7 @@ class Surroundings:
         self._asks: bool | None = None
         self._drafts: list[tuple[int, int]] | None = None
         self._heads: dict[int, list[Span]] = {}
+        self._known: dict[tuple[int, str], list[int]] = {}
         self._leads: dict[tuple[int, str], int] = {}
 
     def of(self, span: Span, lexicon: Lexicon) -> Context:
@@ -101,13 +104,21 @@ class Surroundings:
         """
         Whether the sentences beside the one at hand in its paragraph describe; with a *form*, what follows them does.
         """
-        text = self._segments.text
-        before, behind = (
-            [lexicon.classify(lexicon.cut(text, at.start, min(at.end, at.start + _TAIL))) for at in spans]
-            for spans in self._segments.beside(_BESIDE)
-        )
+        before, behind = ([self._classified(at, lexicon) for at in spans] for spans in self._segments.beside(_BESIDE))
         later = form and not self.claimed and len(before) + len(behind) > 1 and not opens(before)
         return describes(before + behind, later=later, past=past, chained=chained)
+
+    def _classified(self, span: Span, lexicon: Lexicon) -> list[int]:
+        """
+        Classes of the words of *span*; the sentences beside one stand beside the next as well.
+        """
+        key = span.start, lexicon.code
+        if (flags := self._known.get(key)) is None:
+            if len(self._known) > _KNOWN:
+                self._known.clear()
+            tokens = lexicon.cut(self._segments.text, span.start, min(span.end, span.start + _TAIL))
+            self._known[key] = flags = lexicon.classify(tokens)
+        return flags
 
     def _lone(self, line: Line) -> bool:
         """

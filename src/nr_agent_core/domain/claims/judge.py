@@ -277,7 +277,7 @@ class Judge:
         How much a sentence alone looks like a list of states: "is released and scheduled, material is reserved".
         """
         within = sum(bool(bits & wc.PARTICIPLE) for bits in self._flags[clause.start : clause.end]) > 1
-        beside = sum(bool(other.union & wc.PARTICIPLE and other.rest & wc.BE) for other in self._clauses) > 1
+        beside = sum(bool(other.union & wc.PARTICIPLE and other.rest & wc.BE) for other in self._clauses[:_REACH]) > 1
         return within + beside
 
     def _free(self, clause: Clause, use: Use) -> bool:
