@@ -11,10 +11,14 @@ from typing import Final, NamedTuple
 
 from nr_agent_core.domain.claims.normalise import Reading
 
+_CLOSING: Final = "[\"'\u201c\u201d\u300d\uff09)\\]*_]*"
 _STOP: Final = re.compile(
-    "[.!?\u2026]+[\"'\u201c\u201d)\\]*_]*(?=\\s|$)|[\u3002\uff01\uff1f]+[\"'\u201c\u201d\u300d\uff09)\\]*_]*"
-    '|(?<=[\\w.!?)"] )[\U0001f300-\U0001faff](?=\\s)'
+    "[.!?\u2026\u3002\uff01\uff1f\U0001f300-\U0001faff](?:"
+    f"(?<=[.!?\u2026])[.!?\u2026]*{_CLOSING}(?=\\s|$)"
+    f"|(?<=[\u3002\uff01\uff1f])[\u3002\uff01\uff1f]*{_CLOSING}"
+    '|(?<=[\\w.!?)"] [\U0001f300-\U0001faff])(?=\\s))'
 )
+"""Begins with one set of signs, so that the rest is tried at those only."""
 BULLET: Final = re.compile("[ \t]*(?:[-*+\u2022\u2013\u2014\u00b7\u25aa\u25cf]|\\d{1,3}[.)]|#{1,6})[ \t]+")
 _ASKS: Final = frozenset("?\uff1f")
 _PICTURES: Final = "\U0001f300"
