@@ -389,7 +389,8 @@ class Judge:
         first = self._clauses[start] if self._clauses else None
         if first is not None and start + 1 < len(self._clauses) and self._only_alone(first):
             return start + 1
-        return start
+        last = self._clauses[-1:]
+        return len(self._clauses) - 1 if self._lexicon.unspaced and last and last[0].opener & wc.QUESTION else start
 
     def _only_alone(self, clause: Clause) -> bool:
         allowed = wc.ALONE | wc.FILLER | wc.ADVERB | wc.NOW
