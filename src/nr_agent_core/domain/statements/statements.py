@@ -2,6 +2,7 @@
 All that an answer's statements are held against, once per completed turn (V7, V8, V12).
 """
 
+import json
 import re
 from collections.abc import Callable, Iterable
 
@@ -96,7 +97,10 @@ class Statements:
         return text, tuple(tools)
 
     def _reported(self, spelled: str) -> bool:
-        """Whether a tool returned it: a log, a page of documentation."""
+        """Whether a tool returned it or was given it: a log, a page of documentation."""
+        escaped = [json.dumps(spelled, ensure_ascii=ascii_only)[1:-1] for ascii_only in (False, True)]
+        if any(form in arguments for _, arguments in self._made() for form in escaped):
+            return True
         return any(spelled in (result.text or "") for at in self._run.rounds for result in at.results)
 
     def _made(self) -> list[tuple[str, str]]:
