@@ -24,7 +24,7 @@ from nr_agent_core.domain.statements.glance import may_count, may_deny, may_refe
 from nr_agent_core.domain.statements.references import Told, references, singular
 from nr_agent_core.domain.statements.sentences import place_in, sentences, stated
 from nr_agent_core.domain.statements.statements import Statements
-from nr_agent_core.domain.statements.wording import wording
+from nr_agent_core.domain.statements.wording import Wording, wording
 from nr_agent_core.domain.tool_result import Outcome, RecordReference, RecordWrite, ToolEffect, WriteKind
 
 DATA = Path(package.__file__).parent
@@ -299,6 +299,15 @@ def test_languages_have_the_same_fields() -> None:
     assert sorted(codes) == sorted(path.stem for path in DATA.glob("*.toml") if path.stem != "languages")
     for source in DATA.glob("*.py"):
         assert not any(f'"{code}"' in source.read_text(encoding="utf-8") for code in codes), source
+
+
+def test_a_field_without_phrases_finds_nothing() -> None:
+    """A language that leaves one empty silences nothing by it (V7)."""
+    shared = tomllib.loads((DATA / "languages.toml").read_text(encoding="utf-8"))
+    table = tomllib.loads((DATA / "en.toml").read_text(encoding="utf-8"))
+    table["general"]["example"] = ""
+
+    assert Wording([table], shared["neutral"]).examples.search("Any text: an example, perhaps.") is None
 
 
 def test_a_rule_that_fails_costs_its_notices_alone(
