@@ -91,7 +91,7 @@ class Vocabulary(Value):
         """
         if self.language != other.language:
             raise VocabularyError(
-                "language", other.language, f"is not {self.language!r}; give them one after the other"
+                "language", other.language, f"is not {self.language!r}; give both to the detector: ClaimDetector(vocabulary=[a, b])"
             )
         merged = (self.verbs + other.verbs, self.nouns + other.nouns, self.ignore + other.ignore)
         return Vocabulary(*merged, language=self.language)
