@@ -90,9 +90,8 @@ class Vocabulary(Value):
             VocabularyError: they are of different languages, or a verb of one is ignored by the other.
         """
         if self.language != other.language:
-            raise VocabularyError(
-                "language", other.language, f"is not {self.language!r}; give both to the detector: ClaimDetector(vocabulary=[a, b])"
-            )
+            why = f"is not {self.language!r}; give both to the detector: ClaimDetector(vocabulary=[a, b])"
+            raise VocabularyError("language", other.language, why)
         merged = (self.verbs + other.verbs, self.nouns + other.nouns, self.ignore + other.ignore)
         return Vocabulary(*merged, language=self.language)
 
