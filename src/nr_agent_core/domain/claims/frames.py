@@ -311,7 +311,8 @@ def _actor_named(lexicon: Lexicon, tokens: list[str], flags: list[int], clause: 
             if lexicon.any_agent and not flags[at - 1] and tokens[at - 1].endswith(lexicon.participle_endings):
                 continue
             if (
-                near[0] & (wc.SELF | wc.QUANTITY)
+                near[0] & wc.SELF
+                or (near[0] & wc.QUANTITY and not any(bits & wc.OTHER for bits in near[1:2]))
                 or any(bits & (wc.QUANTITY | wc.QUOTED) and not near[0] & wc.OTHER for bits in near[1:2])
                 or any(bits & wc.BY_NO_ONE for bits in near[:2])
             ):

@@ -127,4 +127,6 @@ def _weight(flags: list[int], union: int) -> int:
     at = 0
     while at < len(flags) and flags[at] & wc.QUANTITY and not flags[at] & wc.QUOTED:
         at += 1
+    if 0 < at < len(flags) - 1 and not flags[at] and not union & wc.PARTICIPLE:
+        return _ENOUGH if flags[at + 1] & wc.BE else 0
     return _ENOUGH if 0 < at < len(flags) and flags[at] & _COUNTED else 0
