@@ -24,6 +24,8 @@ _ASKS: Final = frozenset("?\uff1f")
 _PICTURES: Final = "\U0001f300"
 """From here on signs are pictures; one between a sentence and a capital letter stands for a full stop."""
 _LONGEST_ABBREVIATION: Final = 8
+_NOUN: Final = 4
+"""A word before a number that is this long is no article or preposition."""
 _LONGEST: Final = 20_000
 """What is longer is no sentence: it is read in parts, so that time and memory stay bounded."""
 
@@ -162,8 +164,20 @@ class Segments:
                 start -= 1
             word = head[start:]
         if word.isdigit() and len(word) <= 2:
-            return stop + 2 < end and self.text[stop + 2].isalpha()
+            return stop + 2 < end and self.text[stop + 2].isalpha() and not self._closes(stop, head, word)
         return (len(word) == 1 and word.isalpha()) or word in self._abbreviations
+
+    def _closes(self, stop: int, head: str, number: str) -> bool:
+        """
+        Whether *number* ends a sentence as the number of a thing: "on line 3. The ..."; articles stand before ordinals.
+        """
+        before = head[: -len(number)]
+        return (
+            before.endswith(" ")
+            and before[-_NOUN - 1 : -1].isalpha()
+            and len(before) > _NOUN
+            and self._cased[stop + 2].isupper()
+        )
 
     def _line_around(self, position: int) -> Line:
         """
