@@ -18,7 +18,7 @@ MEASURED := tests/unit tests/chat tests/cases
 WORKERS ?= auto
 SUITE    = $(BIN)/python -m pytest -q --numprocesses=$(WORKERS) --dist=worksteal
 
-.PHONY: help demo test test-default test-others check contracts docs simulate bench claims api reference constraints clean
+.PHONY: help demo test test-default test-others check contracts docs postgres simulate bench claims api reference constraints clean
 .PHONY: lint lint-code lint-format lint-spelling lint-tests lint-project types types-mypy types-pyright
 .DELETE_ON_ERROR:
 
@@ -30,6 +30,7 @@ help:
 	@echo 'make types      mypy --strict and pyright'
 	@echo 'make docs       run every example of the documents'
 	@echo 'make simulate   the slow simulations'
+	@echo 'make postgres   the rules of runs and chats over a PostgreSQL server, if one can be started'
 	@echo 'make bench      the benchmarks'
 	@echo 'make claims DATA=folder  how good the claim detector is on labelled answers'
 	@echo 'make api        write the snapshot of the public API anew'
@@ -83,6 +84,9 @@ check: lint types contracts
 
 docs: $(VENV)/.ok
 	$(BIN)/python -m pytest -q tests/docs
+
+postgres: $(VENV)/.ok
+	$(SUITE) -m 'server and not slow' tests/chat tests/simulation
 
 simulate: $(VENV)/.ok
 	$(BIN)/python -m pytest -q -m slow

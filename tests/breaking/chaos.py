@@ -1,10 +1,10 @@
 """
-Chaos: worker processes over one SQLite file are killed and stopped at random moments while they send,
+Chaos: worker processes over one store are killed and stopped at random moments while they send,
 decide, cancel, supersede, retry, recover and look after runs, some of them living much later than others.
 
 Afterwards a host log of real effects is compared with streams, feed, messages and announcements.
 
-    python -m tests.breaking.chaos --seconds 60 --workers 4 --seed 1
+    python -m tests.breaking.chaos --seconds 60 --workers 4 --seed 1 [--postgres]
 """
 
 # ruff: noqa: S311 - dice, no secrets
@@ -20,6 +20,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,8 @@ from nr_agent_core import (
 from nr_agent_core.domain.errors import AgentCoreError
 from nr_agent_core.domain.run import Run
 from nr_agent_core.domain.run_events import Claimed, ToolFinished, ToolStarted
-from tests.breaking.chaos_world import ANNA, DEADLINE, DriftingClock, World, chat_of, record_of
+from tests.breaking.chaos_world import ANNA, DEADLINE, PLACE, DriftingClock, World, chat_of, record_of
+from tests.postgres_server import Server
 
 CONVERSATIONS = 10
 SPAWN = multiprocessing.get_context("spawn")
@@ -258,12 +260,18 @@ class Chaos:
 
 def main() -> int:
     """The command."""
-    parser = argparse.ArgumentParser(description="Chaos over one SQLite file.")
+    parser = argparse.ArgumentParser(description="Chaos over one store.")
+    parser.add_argument("--postgres", action="store_true", help="over a private PostgreSQL server, not a SQLite file")
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--workers", type=int, default=4)
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
+    with ExitStack() as cleanup:
+        folder = cleanup.enter_context(tempfile.TemporaryDirectory())
+        if given.postgres:
+            server = Server()
+            cleanup.callback(server.end)
+            (Path(folder) / PLACE).write_text(json.dumps([server.dsn(), server.schema()]))
         chaos = Chaos(Path(folder), seconds=given.seconds, workers=given.workers, seed=given.seed)
         chaos.play()
     sys.stdout.write(f"{json.dumps(chaos.figures, indent=1)}\n{len(chaos.violations)} violations\n")

@@ -27,12 +27,16 @@ from nr_agent_core import (
     ToolResult,
     WriteKind,
 )
+from nr_agent_core.adapters.postgres import PostgresStore
 from nr_agent_core.adapters.sqlite import SqliteStore
+from nr_agent_core.ports.unit_of_work import UnitOfWork
 from nr_agent_core.testing.scripted_model import ScriptedModel, call, round_of
 from tests.processes.host import log
 
 ANNA = Reader("anna")
 DEADLINE = 0.25
+PLACE = "place.json"
+"""The file that names connection string and schema."""
 _TITLE = {"type": "object", "properties": {"title": {"type": "string"}}, "required": ["title"]}
 _PER_SECOND = 10_000.0
 
@@ -64,11 +68,20 @@ class World:
     The outside of the chat in one folder: what tools really did, and what listeners heard.
 
     An effect and the refusal of its key exclude each other: whichever links its file first counts.
+    The store is a SQLite file in the folder, or the PostgreSQL schema that a file named there says.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.log = folder, folder / "log"
         (folder / "keys").mkdir(exist_ok=True)
+
+    def store(self, clock: DriftingClock) -> UnitOfWork:
+        """The store of one process."""
+        place = self.folder / PLACE
+        if place.exists():
+            dsn, schema = json.loads(place.read_text())
+            return PostgresStore(dsn, schema=schema, patience=3.0, connections=4, clock=clock)
+        return SqliteStore(self.folder / "chat.db", synchronous="NORMAL", busy_timeout=3.0, clock=clock)
 
     def note(self, what: str, **facts: object) -> None:
         """One line in the log, written at once."""
@@ -171,7 +184,7 @@ def chat_of(world: World, clock: DriftingClock) -> Chat:
     """The chat of one process."""
     write, repeat = ToolEffect.NON_IDEMPOTENT_WRITE, ToolEffect.IDEMPOTENT_WRITE
     return Chat(
-        store=SqliteStore(world.folder / "chat.db", synchronous="NORMAL", busy_timeout=3.0, clock=clock),
+        store=world.store(clock),
         configuration=Configurations(),
         tools=[
             tool(world, "pay", write),

@@ -9,14 +9,20 @@ from typing import Any
 import pytest
 
 from tests.breaking.chaos import Chaos
+from tests.breaking.chaos_world import PLACE
+from tests.postgres_server import Server
 
 KEY = "0" * 64
 
 
 @pytest.mark.slow
 @pytest.mark.process
-def test_chaos_breaks_no_promise(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+def test_chaos_breaks_no_promise(tmp_path: Path, kind: str, request: pytest.FixtureRequest) -> None:
     """(P4, P5, R7, W3) At most once, nothing lost unseen, unknown said, no wrong notice, announced before stored."""
+    if kind == "postgres":
+        server: Server = request.getfixturevalue("postgres")
+        (tmp_path / PLACE).write_text(json.dumps([server.dsn(), server.schema()]))
     chaos = Chaos(tmp_path, seconds=10.0, workers=4, seed=1)
 
     chaos.play()

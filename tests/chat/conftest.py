@@ -8,16 +8,26 @@ from pathlib import Path
 import pytest
 
 from nr_agent_core.adapters.memory import MemoryStore
+from nr_agent_core.adapters.postgres import PostgresStore
 from nr_agent_core.adapters.sqlite import SqliteStore
+from nr_agent_core.ports.unit_of_work import UnitOfWork
 from nr_agent_core.testing.manual_clock import ManualClock
 from tests.chat.world import World
+from tests.postgres_server import Server
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=["memory", "sqlite", pytest.param("postgres", marks=pytest.mark.server)])
 def world(request: pytest.FixtureRequest) -> Iterator[World]:
     """An empty host over each store in turn; the file of SQLite lives in memory."""
     clock = ManualClock()
-    store = MemoryStore(clock=clock) if request.param == "memory" else SqliteStore(":memory:", clock=clock)
+    store: UnitOfWork
+    if request.param == "memory":
+        store = MemoryStore(clock=clock)
+    elif request.param == "sqlite":
+        store = SqliteStore(":memory:", clock=clock)
+    else:
+        server: Server = request.getfixturevalue("postgres")
+        store = PostgresStore(server.dsn(), schema=server.emptied_schema(), synchronous="NORMAL", clock=clock)
     yield World(store, clock)
     store.close()
 

@@ -22,6 +22,7 @@ from nr_agent_core import (
 )
 from nr_agent_core.adapters.blinker_event_bus import BlinkerEventBus
 from nr_agent_core.adapters.memory import MemoryStore
+from nr_agent_core.adapters.postgres import PostgresStore
 from nr_agent_core.adapters.sqlite import SqliteStore
 from nr_agent_core.domain.conversation import Message
 from nr_agent_core.domain.provenance import AiRecordWritten
@@ -33,6 +34,7 @@ from nr_agent_core.testing.crashing import WorkerDied
 from nr_agent_core.testing.manual_clock import ManualClock
 from nr_agent_core.testing.scripted_model import Scripted, ScriptedModel, call
 from nr_agent_core.testing.sequential_ids import SequentialIds
+from tests.postgres_server import unguarded
 
 ANNA = Reader("anna", language="de")
 """Owns the conversations; decides on her own runs unless a test says otherwise."""
@@ -179,8 +181,7 @@ class World:
             stored = self.store._state.runs[run_id]
             stored.events = stored.events[1:]
             return
-        with self.raw() as db:
-            db.execute("DELETE FROM event WHERE run = ? AND seq = 0", (run_id,))
+        self._behind_its_back("DELETE FROM event WHERE run = ? AND seq = 0", run_id)
 
     def forge(self, run_id: str, text: str, other: str) -> None:
         """Replace a text in what is kept of a run's answers behind the store's back."""
@@ -191,8 +192,14 @@ class World:
                 for event in stored.events
             )
             return
+        self._behind_its_back("UPDATE event SET content = replace(content, ?, ?) WHERE run = ?", text, other, run_id)
+
+    def _behind_its_back(self, statement: str, *values: str) -> None:
+        if isinstance(self.store, PostgresStore):
+            unguarded(self.store, statement.replace("?", "%s"), *values)
+            return
         with self.raw() as db:
-            db.execute("UPDATE event SET content = replace(content, ?, ?) WHERE run = ?", (text, other, run_id))
+            db.execute(statement, values)
 
     @contextmanager
     def raw(self) -> Iterator[Any]:

@@ -19,6 +19,7 @@ import attrs
 
 import nr_agent_core
 from nr_agent_core import codec
+from nr_agent_core.adapters.postgres import PostgresStore
 from nr_agent_core.adapters.sqlite import SqliteStore
 from nr_agent_core.adapters.sqlite.schema import bring_up_to_date
 from nr_agent_core.chat import Chat
@@ -283,6 +284,7 @@ def _settings() -> Iterator[tuple[str, Block]]:
     yield "chat", arguments_of(Chat.__init__)
     yield "parts", arguments_of(wiring.Wiring.__init__)
     yield "sqlite", arguments_of(SqliteStore.__init__)
+    yield "postgres", arguments_of(PostgresStore.__init__)
     yield "tool", arguments_of(nr_agent_core.tool)
     yield (
         "tool-class",

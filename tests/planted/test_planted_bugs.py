@@ -18,6 +18,7 @@ PACKAGE = ROOT / "src" / "nr_agent_core"
 
 CRASHES = ("tests/simulation", "-k", "memory")
 PROCESSES = ("tests/processes",)
+POSTGRES = "tests/unit/postgres"
 
 
 @attrs.frozen(kw_only=True)
@@ -29,6 +30,7 @@ class Bug:
     name: str
     edits: tuple[tuple[str, str, str], ...]
     tests: tuple[str, ...]
+    needs_server: bool = False
 
 
 SEGMENT = "steps/segment.py"
@@ -126,6 +128,60 @@ BUGS = [
         edits=(("driver/performer.py", "self._late.keep(run_id,", "(lambda *_: None)(run_id,"),),
         tests=(*PROCESSES, "-k", "outlasts"),
     ),
+    Bug(
+        name="PostgreSQL, feed numbered by a sequence",
+        edits=(
+            (
+                "adapters/postgres/appending.py",
+                "UPDATE feed SET position = position + %s RETURNING position - %s AS before",
+                "SELECT 100 + nextval('run_number_seq') + 0 * (%s + %s) AS before",
+            ),
+        ),
+        tests=(POSTGRES, "-k", "slow_transaction"),
+        needs_server=True,
+    ),
+    Bug(
+        name="PostgreSQL, nothing held during a commit",
+        edits=(
+            (
+                "adapters/postgres/appending.py",
+                "return Step(_HOLD, (list(conversations), list(runs)))",
+                "return Step(_HOLD, ([], []))",
+            ),
+        ),
+        tests=(POSTGRES, "-k", "cross"),
+        needs_server=True,
+    ),
+    Bug(
+        name="PostgreSQL, a commit of unknown end begun again",
+        edits=(("adapters/postgres/connections.py", "or not tries or spoilt() or", "or not tries or"),),
+        tests=(POSTGRES, "-k", "unknown"),
+        needs_server=True,
+    ),
+    Bug(
+        name="PostgreSQL, expected sequence not checked",
+        edits=(("adapters/postgres/appending.py", "WHERE id = %s AND sequence = %s", "WHERE id = %s AND %s >= 0"),),
+        tests=("tests/contracts/test_postgres_store.py", "-k", "stale"),
+        needs_server=True,
+    ),
+    Bug(
+        name="PostgreSQL, sockets inherited by a fork",
+        edits=(("adapters/postgres/inheritance.py", "os.dup2(nowhere", "(lambda *_, **__: None)(nowhere"),),
+        tests=(POSTGRES, "-k", "dead_parent"),
+        needs_server=True,
+    ),
+    Bug(
+        name="PostgreSQL, connections that were cut not replaced",
+        edits=(
+            (
+                "adapters/postgres/connections.py",
+                "again = lost or is_stale(error) or is_repeatable(error)",
+                "again = False",
+            ),
+        ),
+        tests=(POSTGRES, "-k", "cut"),
+        needs_server=True,
+    ),
 ]
 
 
@@ -149,8 +205,10 @@ def planted(folder: Path, bug: Bug) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name.replace(" ", "-"))
-def test_a_planted_bug_is_noticed(tmp_path: Path, bug: Bug) -> None:
+def test_a_planted_bug_is_noticed(tmp_path: Path, bug: Bug, request: pytest.FixtureRequest) -> None:
     """(P5, R6, R7, R8, W1) The tests see what each part of the order of commits is there for."""
+    if bug.needs_server:
+        request.getfixturevalue("postgres")
     done = run_tests(planted(tmp_path, bug), bug.tests)
 
     assert done.returncode == 1, f"nobody noticed: {bug.name}\n{done.stdout[-2000:]}"

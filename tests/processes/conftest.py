@@ -1,13 +1,24 @@
-"""Nothing outlives its test."""
+"""Every store in turn; nothing outlives its test."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from tests.processes.host import end_all
+from tests.postgres_server import Server
+from tests.processes.host import Host, end_all
 
 
 @pytest.fixture(autouse=True)
 def _ended() -> Iterator[None]:
     yield
     end_all()
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def base(request: pytest.FixtureRequest, tmp_path: Path) -> Host:
+    """A host on each store, as it is set up unless a test says otherwise."""
+    if request.param == "sqlite":
+        return Host(folder=tmp_path)
+    server: Server = request.getfixturevalue("postgres")
+    return Host(folder=tmp_path, dsn=server.dsn(), schema=server.schema())

@@ -6,17 +6,22 @@ and that can kill or stop its own process before or after that.
 import multiprocessing
 import os
 import signal
+import sqlite3
 import time
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import attrs
+import psycopg
 
 from nr_agent_core import Chat, Reader, RoleAccess, Tool, ToolContext, ToolEffect, ToolResult, WriteKind
+from nr_agent_core.adapters.postgres import PostgresStore
 from nr_agent_core.adapters.sqlite import SqliteStore
 from nr_agent_core.domain.errors import AgentCoreError, DecisionRefusedError
 from nr_agent_core.domain.run import Run, fold
+from nr_agent_core.ports.unit_of_work import UnitOfWork
 from nr_agent_core.testing.scripted_model import ScriptedModel, call
 
 ANNA = Reader("anna")
@@ -44,10 +49,13 @@ class Host:
     How a process of this host is set up; it travels to other processes.
 
     ``before`` and ``after`` name a signal that the tool sends to its own process before or after
-    its effect; ``fails`` makes it raise after the effect.
+    its effect; ``fails`` makes it raise after the effect. With ``dsn`` the store is a PostgreSQL
+    database, else a SQLite file.
     """
 
     folder: Path
+    dsn: str | None = None
+    schema: str = ""
     effect: ToolEffect = ToolEffect.NON_IDEMPOTENT_WRITE
     before: str | None = None
     after: str | None = None
@@ -62,9 +70,9 @@ class Host:
         return self.folder / "side"
 
     def chat(self) -> Chat:
-        """A chat over the host's one SQLite file."""
+        """A chat over the host's one store."""
         return Chat(
-            store=SqliteStore(self.folder / "chat.db", clock=ShiftedClock(self.shift)),
+            store=self._store(),
             model=ScriptedModel(otherwise=_model),
             tools=[self._tool()],
             access=RoleAccess(owner_decides=True, administrators={"boss"}),
@@ -81,6 +89,29 @@ class Host:
             return fold(run_id, (stored.event for stored in chat.runtime.segments.store.events(run_id)))
         finally:
             chat.close()
+
+    def tamper(self, old: str, new: str) -> int:
+        """
+        Change the model's calls behind the store's back; how many rows that concerned.
+
+        The schema refuses it; whoever holds the database can take that guard away, the digest stays.
+        """
+        change = f"UPDATE event SET content = replace(content, '{old}', '{new}') WHERE kind = 'model'"
+        if self.dsn is not None:
+            with psycopg.connect(self.dsn) as db:
+                db.execute(f"SET search_path = {self.schema}".encode())
+                db.execute("SET session_replication_role = replica")
+                return db.execute(change.encode()).rowcount
+        with closing(sqlite3.connect(self.folder / "chat.db")) as file, file:
+            for (trigger,) in file.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+                file.execute(f"DROP TRIGGER {trigger}")
+            return file.execute(change).rowcount
+
+    def _store(self) -> UnitOfWork:
+        clock = ShiftedClock(self.shift)
+        if self.dsn is not None:
+            return PostgresStore(self.dsn, schema=self.schema, connections=4, clock=clock)
+        return SqliteStore(self.folder / "chat.db", clock=clock)
 
     def _tool(self) -> Tool:
         return Tool(

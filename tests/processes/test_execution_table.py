@@ -1,12 +1,11 @@
 """
-How often a side effect happens, with real processes on one SQLite file. One is right everywhere.
+How often a side effect happens, with real processes on one store. One is right everywhere.
 """
 
 import os
 import signal
-import sqlite3
-from pathlib import Path
 
+import attrs
 import pytest
 
 from nr_agent_core import Outcome, RunReason, RunStatus, SendOutcome, StoredFormError, ToolEffect, Wrote
@@ -39,9 +38,9 @@ def labels(host: Host, conversation: str) -> list[str]:
     return [notice.code.value for message in view.messages for notice in message.notices]
 
 
-def test_paused_in_one_process_approved_in_another(tmp_path: Path) -> None:
+def test_paused_in_one_process_approved_in_another(base: Host) -> None:
     """(P5, R2) The stored run is all that a second process needs."""
-    host = Host(folder=tmp_path)
+    host = base
     conversation, run_id, digest = suspended(host)
     answers = SPAWN.Queue()
 
@@ -54,9 +53,9 @@ def test_paused_in_one_process_approved_in_another(tmp_path: Path) -> None:
     assert labels(host, conversation) == ["runFinishedOutside"]
 
 
-def test_a_card_is_used_once(tmp_path: Path) -> None:
+def test_a_card_is_used_once(base: Host) -> None:
     """(P7) The same card again is refused with what is so now."""
-    host = Host(folder=tmp_path)
+    host = base
     conversation, _, digest = suspended(host)
     chat = host.chat()
 
@@ -71,9 +70,9 @@ def test_a_card_is_used_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("attempt", range(3))
-def test_six_processes_decide_at_once(tmp_path: Path, attempt: int) -> None:
+def test_six_processes_decide_at_once(base: Host, attempt: int) -> None:
     """(P5, P7, R3) One executes, five are refused with a code."""
-    host = Host(folder=tmp_path)
+    host = base
     _, run_id, digest = suspended(host)
     barrier, answers = SPAWN.Barrier(6), SPAWN.Queue()
 
@@ -90,11 +89,11 @@ def test_six_processes_decide_at_once(tmp_path: Path, attempt: int) -> None:
 
 @WRITES
 @MOMENTS
-def test_killed_around_the_effect(tmp_path: Path, effect: ToolEffect, moment: str) -> None:
+def test_killed_around_the_effect(base: Host, effect: ToolEffect, moment: str) -> None:
     """(R7) A harmful write ends unknown and is said so; an idempotent one is repeated with its key."""
-    host = Host(folder=tmp_path, effect=effect)
+    host = attrs.evolve(base, effect=effect)
     conversation, run_id, digest = suspended(host)
-    dying = Host(folder=tmp_path, effect=effect, **{moment: "SIGKILL"})
+    dying = attrs.evolve(base, effect=effect, **{moment: "SIGKILL"})
     process = start(decide, dying, run_id, digest, "anna", None, None)
     process.join(PATIENCE)
     assert process.exitcode == -signal.SIGKILL
@@ -104,7 +103,7 @@ def test_killed_around_the_effect(tmp_path: Path, effect: ToolEffect, moment: st
     chat = host.chat()
     busy = chat.send("go on", ANNA, conversation=conversation)
     chat.close()
-    later = Host(folder=tmp_path, effect=effect, shift=LATER).chat()
+    later = attrs.evolve(base, effect=effect, shift=LATER).chat()
     result = later.runtime.recover(run_id)
     later.close()
 
@@ -120,15 +119,15 @@ def test_killed_around_the_effect(tmp_path: Path, effect: ToolEffect, moment: st
         assert len(set(host.executions())) == 1
 
 
-def test_six_processes_recover_at_once(tmp_path: Path) -> None:
+def test_six_processes_recover_at_once(base: Host) -> None:
     """(R3, R8) A takeover is an append: one process takes it, the others store nothing."""
-    host = Host(folder=tmp_path, effect=IDEMPOTENT)
+    host = attrs.evolve(base, effect=IDEMPOTENT)
     _, run_id, digest = suspended(host)
-    dying = Host(folder=tmp_path, effect=IDEMPOTENT, after="SIGKILL")
+    dying = attrs.evolve(base, effect=IDEMPOTENT, after="SIGKILL")
     start(decide, dying, run_id, digest, "anna", None, None).join(PATIENCE)
     barrier, answers = SPAWN.Barrier(6), SPAWN.Queue()
 
-    later = Host(folder=tmp_path, effect=IDEMPOTENT, shift=LATER)
+    later = attrs.evolve(base, effect=IDEMPOTENT, shift=LATER)
     racers = [start(recover, later, run_id, barrier, answers) for _ in range(6)]
     got = [answers.get(timeout=PATIENCE) for _ in racers]
     for racer in racers:
@@ -143,18 +142,11 @@ def test_six_processes_recover_at_once(tmp_path: Path) -> None:
     assert len(set(host.executions())) == 1
 
 
-def test_arguments_changed_in_the_store_are_refused(tmp_path: Path) -> None:
+def test_arguments_changed_in_the_store_are_refused(base: Host) -> None:
     """(P7, A2) A decision is for exactly the calls of its card; others are never executed under it."""
-    host = Host(folder=tmp_path)
+    host = base
     conversation, run_id, digest = suspended(host)
-    with sqlite3.connect(tmp_path / "chat.db") as file:
-        # The schema refuses this; whoever holds the file can take that guard away, the digest stays.
-        for (trigger,) in file.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
-            file.execute(f"DROP TRIGGER {trigger}")
-        changed = file.execute(
-            "UPDATE event SET content = replace(content, 'Team', 'Evil') WHERE kind = 'model'"
-        ).rowcount
-    file.close()
+    changed = host.tamper("Team", "Evil")
     assert changed == 1
     chat = host.chat()
 
@@ -167,9 +159,9 @@ def test_arguments_changed_in_the_store_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["weiter", "ok", "approve it", "habe alles freigegeben", "yes", "gib frei"])
-def test_words_while_an_approval_waits_create_nothing(tmp_path: Path, text: str) -> None:
+def test_words_while_an_approval_waits_create_nothing(base: Host, text: str) -> None:
     """(P6, C2) Text is never consent, and no request to draft again either."""
-    host = Host(folder=tmp_path)
+    host = base
     conversation, run_id, _ = suspended(host)
     chat = host.chat()
     before = chat.view(conversation, ANNA)
@@ -182,9 +174,9 @@ def test_words_while_an_approval_waits_create_nothing(tmp_path: Path, text: str)
     chat.close()
 
 
-def test_a_tool_that_raises_after_writing_is_unknown(tmp_path: Path) -> None:
+def test_a_tool_that_raises_after_writing_is_unknown(base: Host) -> None:
     """(T4) Never an error that promises nothing was written, never nothingSaved, never repeated."""
-    host = Host(folder=tmp_path, fails=True)
+    host = attrs.evolve(base, fails=True)
     conversation, run_id, digest = suspended(host)
     chat = host.chat()
 
@@ -198,10 +190,10 @@ def test_a_tool_that_raises_after_writing_is_unknown(tmp_path: Path) -> None:
     chat.close()
 
 
-def test_a_tool_that_outlasts_its_deadline_is_unknown_until_it_ends(tmp_path: Path) -> None:
+def test_a_tool_that_outlasts_its_deadline_is_unknown_until_it_ends(base: Host) -> None:
     """(T4, R7) The run goes on with unknown; what the call brings later is stored and announced."""
-    gate = tmp_path / "gate"
-    host = Host(folder=tmp_path, outlasts=gate, deadline=0.2)
+    gate = base.folder / "gate"
+    host = attrs.evolve(base, outlasts=gate, deadline=0.2)
     conversation, run_id, digest = suspended(host)
     chat = host.chat()
 
@@ -233,13 +225,13 @@ def wait_until_known(host: Host, run_id: str) -> None:
 
 @WRITES
 @MOMENTS
-def test_stopped_overtaken_and_woken(tmp_path: Path, effect: ToolEffect, moment: str) -> None:
+def test_stopped_overtaken_and_woken(base: Host, effect: ToolEffect, moment: str) -> None:
     """(R3, R7) A worker that wakes after a takeover settles nothing; its outcome is kept as late outcome."""
-    host = Host(folder=tmp_path, effect=effect)
+    host = attrs.evolve(base, effect=effect)
     conversation, run_id, digest = suspended(host)
     answers = SPAWN.Queue()
     zombie = start(
-        decide, Host(folder=tmp_path, effect=effect, **{moment: "SIGSTOP"}), run_id, digest, "anna", None, answers
+        decide, attrs.evolve(base, effect=effect, **{moment: "SIGSTOP"}), run_id, digest, "anna", None, answers
     )
     wait_until_stopped(zombie)
 
@@ -247,7 +239,7 @@ def test_stopped_overtaken_and_woken(tmp_path: Path, effect: ToolEffect, moment:
     with pytest.raises(Exception, match="its lease stands"):
         early.runtime.recover(run_id)
     early.close()
-    later = Host(folder=tmp_path, effect=effect, shift=LATER).chat()
+    later = attrs.evolve(base, effect=effect, shift=LATER).chat()
     end = later.runtime.recover(run_id)
     stream = later.runtime.segments.store.events(run_id)
     os.kill(zombie.pid, signal.SIGCONT)
@@ -273,12 +265,12 @@ def test_stopped_overtaken_and_woken(tmp_path: Path, effect: ToolEffect, moment:
 
 
 @MOMENTS
-def test_cancelled_while_a_tool_runs(tmp_path: Path, moment: str) -> None:
+def test_cancelled_while_a_tool_runs(base: Host, moment: str) -> None:
     """(R9) Cancel is an append from any process; the tool in flight is recorded as late outcome."""
-    host = Host(folder=tmp_path)
+    host = base
     conversation, run_id, digest = suspended(host)
     answers = SPAWN.Queue()
-    worker = start(decide, Host(folder=tmp_path, **{moment: "SIGSTOP"}), run_id, digest, "anna", None, answers)
+    worker = start(decide, attrs.evolve(base, **{moment: "SIGSTOP"}), run_id, digest, "anna", None, answers)
     wait_until_stopped(worker)
     chat = host.chat()
 
@@ -297,11 +289,11 @@ def test_cancelled_while_a_tool_runs(tmp_path: Path, moment: str) -> None:
     chat.close()
 
 
-def test_a_tool_signal_reaches_only_its_own_process(tmp_path: Path) -> None:
+def test_a_tool_signal_reaches_only_its_own_process(base: Host) -> None:
     """The kit itself: a process that kills itself leaves what it did, and nothing more."""
-    host = Host(folder=tmp_path)
+    host = base
     _, run_id, digest = suspended(host)
-    process = start(decide, Host(folder=tmp_path, after="SIGKILL"), run_id, digest, "anna", None, None)
+    process = start(decide, attrs.evolve(base, after="SIGKILL"), run_id, digest, "anna", None, None)
     process.join(PATIENCE)
 
     assert process.exitcode == -signal.SIGKILL

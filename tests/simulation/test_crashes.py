@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from nr_agent_core import Outcome, Reconciliation, ToolEffect
 from nr_agent_core.adapters.memory import MemoryStore
+from nr_agent_core.adapters.postgres import PostgresStore
 from nr_agent_core.adapters.sqlite import SqliteStore
 from nr_agent_core.domain.run_status import RunReason, RunStatus
 from nr_agent_core.domain.write_evidence import Wrote
@@ -26,6 +27,7 @@ from tests.simulation.story import MIXED, WRITES, Plot, Told, tell
 
 READ, IDEMPOTENT, HARMFUL = ToolEffect.READ_ONLY, ToolEffect.IDEMPOTENT_WRITE, ToolEffect.NON_IDEMPOTENT_WRITE
 PAIRS_WITHIN = 8
+PAIRS_WITHIN_ON_A_SERVER = 3
 
 
 @attrs.define
@@ -36,6 +38,7 @@ class World:
 
     store: UnitOfWork
     clock: ManualClock
+    pairs_within: int = PAIRS_WITHIN
     stories: int = 0
     position: int = 0
 
@@ -48,14 +51,20 @@ class World:
         return told
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=["memory", "sqlite", pytest.param("postgres", marks=pytest.mark.server)])
 def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
     """A world over each store."""
-    clock = ManualClock(1_000_000.0)
-    memory = request.param == "memory"
-    store = MemoryStore(clock=clock) if memory else SqliteStore(tmp_path / "s.db", synchronous="NORMAL", clock=clock)
+    clock, within = ManualClock(1_000_000.0), PAIRS_WITHIN
+    store: UnitOfWork
+    if request.param == "memory":
+        store = MemoryStore(clock=clock)
+    elif request.param == "sqlite":
+        store = SqliteStore(tmp_path / "s.db", synchronous="NORMAL", clock=clock)
+    else:
+        server, within = request.getfixturevalue("postgres"), PAIRS_WITHIN_ON_A_SERVER
+        store = PostgresStore(server.dsn(), schema=server.schema(), synchronous="NORMAL", clock=clock)
     with closing(store):
-        yield World(store, clock)
+        yield World(store, clock, within)
 
 
 PLOTS = [Plot(effect=effect, round=calls) for effect in ToolEffect for calls in (WRITES, MIXED)]
@@ -108,9 +117,9 @@ def check_harmful(told: Told, plot: Plot) -> None:
 @pytest.mark.simulation
 @plots
 def test_deaths_singly_and_in_near_pairs_change_no_outcome(world: World, plot: Plot) -> None:
-    """(P5, R6, R7, W3) Every point, before and after, and every pair within eight points of each other."""
+    """(P5, R6, R7, W3) Every point, before and after, and every pair within some points of each other."""
     points = len(world.play(plot).plan.passed)
-    plans = list(every_plan(points, pairs_within=PAIRS_WITHIN))
+    plans = list(every_plan(points, pairs_within=world.pairs_within))
 
     for deaths in plans:
         world.play(plot, *deaths)

@@ -1,22 +1,26 @@
 """
-Two stores, one story: whatever happens, in whatever order, both give the same answers and the same refusals.
+Several stores, one story: whatever happens, in whatever order, all give the same answers and the same refusals.
 
-Beside the two stores under comparison a third one, on the SQLite store's file, is opened anew for
-each look, so that what a process remembers is compared with what it would read.
+Memory is the measure; SQLite always takes part, PostgreSQL where a server can start. Beside each of
+them another store, on the same file or schema, is opened anew for each look back, so that what a
+process remembers is compared with what it would read.
 """
 
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import attrs
+import psycopg
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from nr_agent_core.adapters.memory import MemoryStore
+from nr_agent_core.adapters.postgres import PostgresStore
 from nr_agent_core.adapters.sqlite import SqliteStore
 from nr_agent_core.domain.conversation import MessageRole
 from nr_agent_core.domain.errors import AgentCoreError
@@ -29,6 +33,7 @@ from nr_agent_core.ports.unit_of_work import AppendEvents, Change, LetGo, OpenCo
 from nr_agent_core.testing.contracts.run_script import RunScript
 from nr_agent_core.testing.contracts.store_contract import said
 from nr_agent_core.testing.manual_clock import ManualClock
+from tests.postgres_server import Server
 
 CONVERSATIONS = ("c1", "c2")
 TEXTS = ("", "Save it.", "a\0b\x10", "ü😀")
@@ -50,29 +55,41 @@ class StoresAgree(RuleBasedStateMachine):
     The same story told to every store. The scripts are what processes believe; some of them are behind.
     """
 
+    server: Server | None = None
+
     def __init__(self) -> None:
         super().__init__()
         self.clock = ManualClock()
         self.directory = Path(tempfile.mkdtemp(prefix="stores-agree-"))
         self.path = self.directory / "chat.db"
         self.memory: UnitOfWork = MemoryStore(clock=self.clock)
-        self.sqlite: UnitOfWork = SqliteStore(self.path, synchronous="NORMAL", clock=self.clock)
+        self.makers: list[Callable[[], UnitOfWork]] = [
+            lambda: SqliteStore(self.path, synchronous="NORMAL", clock=self.clock)
+        ]
+        if self.server is not None:
+            dsn, self.schema = self.server.dsn(), self.server.schema()
+            self.makers.append(lambda: PostgresStore(dsn, schema=self.schema, synchronous="NORMAL", clock=self.clock))
+        self.others = [make() for make in self.makers]
         self.scripts: list[RunScript] = []
         self.left_behind: list[RunScript] = []
         self.number = 0
 
     def teardown(self) -> None:
         """Nothing of the story stays."""
-        self.sqlite.close()
+        for store in self.others:
+            store.close()
         shutil.rmtree(self.directory)
+        if self.server is not None:
+            with psycopg.connect(self.server.dsn()) as db:
+                db.execute(f"DROP SCHEMA IF EXISTS {self.schema} CASCADE".encode())
 
     # ------------------------------------------------------------------------------- the story
 
     def commit(self, *changes: Change) -> bool:
-        """Tell both stores the same; whether they took it."""
-        answers = [self._answer(store, changes) for store in (self.memory, self.sqlite)]
-        assert answers[0] == answers[1], answers
-        return answers[0] is None
+        """Tell all stores the same; whether they took it."""
+        first, *others = [self._answer(store, changes) for store in (self.memory, *self.others)]
+        assert all(answer == first for answer in others), [first, *others]
+        return first is None
 
     def _answer(self, store: UnitOfWork, changes: tuple[Change, ...]) -> object:
         try:
@@ -251,18 +268,20 @@ class StoresAgree(RuleBasedStateMachine):
         """Leases expire, times come; now and then a clock is put back, or the file is closed and opened again."""
         self.clock.advance(seconds)
         if closing:
-            self.sqlite.close()
+            for store in self.others:
+                store.close()
 
     # ------------------------------------------------------------------------------- the looks
 
     @rule(conversation=conversations, budget=budgets)
     def look_back(self, conversation: str, budget: int) -> None:
         """A process that remembers and one that just began are told the same history."""
-        remembered = self.sqlite.history(conversation, budget=budget)
-        cold = SqliteStore(self.path, clock=self.clock)
-        assert remembered == self.memory.history(conversation, budget=budget)
-        assert remembered == cold.history(conversation, budget=budget)
-        cold.close()
+        told = self.memory.history(conversation, budget=budget)
+        for make, store in zip(self.makers, self.others, strict=True):
+            assert store.history(conversation, budget=budget) == told
+            cold = make()
+            assert cold.history(conversation, budget=budget) == told
+            cold.close()
 
     @rule(
         conversation=conversations,
@@ -272,26 +291,29 @@ class StoresAgree(RuleBasedStateMachine):
     )
     def look_around(self, conversation: str, before: int | None, limit: int, grace: float) -> None:
         """Any page is the same page; what waits and what is due are the same lists, in the same order."""
-        one, other = self.memory, self.sqlite
-        page = one.messages(conversation, before=before, limit=limit)
-        assert page == other.messages(conversation, before=before, limit=limit)
-        assert one.waiting_runs(limit=limit) == other.waiting_runs(limit=limit)
-        assert one.due_runs(queued_grace=grace, limit=limit) == other.due_runs(queued_grace=grace, limit=limit)
-        assert one.writes(after=limit, limit=limit) == other.writes(after=limit, limit=limit)
+        looks: list[Callable[[UnitOfWork], object]] = [
+            lambda store: store.messages(conversation, before=before, limit=limit),
+            lambda store: store.waiting_runs(limit=limit),
+            lambda store: store.due_runs(queued_grace=grace, limit=limit),
+            lambda store: store.writes(after=limit, limit=limit),
+        ]
+        for look in looks:
+            assert all(look(store) == look(self.memory) for store in self.others)
 
     @invariant()
     def everything_is_the_same(self) -> None:
         """Every run and every conversation reads the same."""
-        one, other = self.memory, self.sqlite
-        for script in self.scripts:
-            run_id = script.run.id
-            assert one.run_row(run_id) == other.run_row(run_id)
-            assert one.events(run_id) == other.events(run_id)
-            assert one.writes_of(run_id) == other.writes_of(run_id)
-        for conversation in CONVERSATIONS:
-            assert one.conversation_row(conversation) == other.conversation_row(conversation)
-            assert one.messages(conversation, limit=99) == other.messages(conversation, limit=99)
-        assert one.writes(after=0, limit=99) == other.writes(after=0, limit=99)
+        told = self._everything(self.memory)
+        for store in self.others:
+            assert self._everything(store) == told
+
+    def _everything(self, store: UnitOfWork) -> list[object]:
+        ids = [script.run.id for script in self.scripts]
+        return [
+            *((store.run_row(run_id), store.events(run_id), store.writes_of(run_id)) for run_id in ids),
+            *((store.conversation_row(each), store.messages(each, limit=99)) for each in CONVERSATIONS),
+            store.writes(after=0, limit=99),
+        ]
 
     @invariant()
     def a_conversation_has_at_most_one_unsettled_run(self) -> None:
@@ -343,6 +365,22 @@ def _may_intend(script: RunScript) -> bool:
     at = script.run.round
     ready = at is not None and len(at.results) < len(at.answer.calls) and (at.released or not at.needs_approval)
     return ready and script.run.intent is None
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _server(request: pytest.FixtureRequest) -> Iterator[None]:
+    """PostgreSQL takes part where a server can start."""
+    try:
+        StoresAgree.server = request.getfixturevalue("postgres")
+    except pytest.skip.Exception:
+        StoresAgree.server = None
+    yield
+    StoresAgree.server = None
+
+
+def test_postgres_takes_part(postgres: Server) -> None:
+    """Skipped, with the reason, where memory and SQLite were left alone."""
+    assert StoresAgree.server is postgres
 
 
 TestStoresAgree = StoresAgree.TestCase

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from nr_agent_core.adapters.memory import MemoryStore
 from nr_agent_core.adapters.sqlite import SqliteStore
-from nr_agent_core.adapters.sqlite.history import Windows
+from nr_agent_core.codec import Windows, window
 from nr_agent_core.domain.conversation import MessageRole
 from nr_agent_core.domain.errors import StaleAppendError
 from nr_agent_core.domain.tool_result import WriteKind
@@ -155,11 +155,8 @@ def test_a_cold_process_reads_what_fits_and_one_message_more(
     store = make()
     opened(store, "c1")
     read: list[object] = []
-    real = "nr_agent_core.adapters.sqlite.history.read_message"
-    from nr_agent_core.adapters.sqlite import history
-
-    original = history.read_message
-    monkeypatch.setattr(real, lambda row: read.append(row) or original(row))
+    original = window.read_message
+    monkeypatch.setattr(window, "read_message", lambda row: read.append(row) or original(row))
     for number in range(60):
         turn(store, number)
 

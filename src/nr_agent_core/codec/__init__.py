@@ -2,7 +2,8 @@
 Stored forms: what a store keeps of events, notices and changes, and how it is read again.
 
 :mod:`.forms` makes JSON of events and notices and reads it strictly; :mod:`.columns` makes the
-columns of one change. Every store uses both, so that what is stored does not depend on where.
+columns of one change, :mod:`.rows` the rows beside it. :mod:`.window` keeps what was read of a
+conversation. Every store uses them, so that what is stored does not depend on where.
 """
 
 from nr_agent_core.codec.columns import (
@@ -24,21 +25,40 @@ from nr_agent_core.codec.forms import (
     require_storable,
     restore_nul,
 )
+from nr_agent_core.codec.rows import (
+    last_kinds,
+    read_message,
+    read_stream,
+    read_write,
+    state_at,
+    write_columns,
+)
+from nr_agent_core.codec.window import END, Window, Windows, WindowSource
 
 __all__ = [
+    "END",
     "AddColumns",
     "AppendColumns",
     "ChangeColumns",
     "LetGoColumns",
     "MessageColumns",
+    "Window",
+    "WindowSource",
+    "Windows",
     "columns_of",
     "dump",
     "dump_notices",
     "escape_nul",
+    "last_kinds",
     "load",
     "load_notices",
     "member",
+    "read_message",
     "read_run_row",
+    "read_stream",
+    "read_write",
     "require_storable",
     "restore_nul",
+    "state_at",
+    "write_columns",
 ]

@@ -17,7 +17,6 @@ from nr_agent_core.domain.errors import (
     StoredFormError,
 )
 from nr_agent_core.domain.run_status import RunStatus
-from nr_agent_core.domain.tool_result import RecordWrite
 from nr_agent_core.ports.unit_of_work import OpenConversation
 
 _OPEN = "INSERT INTO conversation(id, owner, created_at) VALUES (?, ?, ?) ON CONFLICT(id) DO NOTHING"
@@ -120,32 +119,13 @@ def _append(db: sqlite3.Connection, columns: codec.AppendColumns, now: float) ->
     except sqlite3.IntegrityError:
         raise StoredFormError(f"run {run.id!r}", "its stream is longer than its row says") from None
     for number, write in columns.writes:
-        db.execute(_WRITE, (run.id, run.conversation, number, *_write_columns(write)))
+        db.execute(_WRITE, (run.id, run.conversation, number, *codec.write_columns(write)))
 
 
-def _write_columns(write: RecordWrite) -> tuple[str, str, str, str]:
-    # As text, with its type beside it: a number may be larger than any column.
-    uid = write.reference.uid
-    return write.reference.table, str(uid), type(uid).__name__, write.kind.value
-
-
-def _state(columns: codec.AppendColumns, now: float) -> tuple[object, ...]:
-    run, lease = columns.run, columns.lease_for
-    until, due = None, None
-    if lease is not None:
-        until = now + lease if columns.status is RunStatus.RUNNING else 0.0
-        due = max(run.not_before, now) if columns.status is RunStatus.QUEUED else run.not_before
-    return (
-        until,
-        due,
-        columns.expires_at,
-        run.reason and run.reason.value,
-        run.code and run.code.value,
-        run.error and codec.escape_nul(run.error),
-        run.outside,
-        # The names of tools hold no blanks.
-        columns.declined and " ".join(columns.declined),
-    )
+def _state(columns: codec.AppendColumns, now: float) -> list[object]:
+    state = list(codec.state_at(columns, now))
+    state[5] = state[5] and codec.escape_nul(state[5])
+    return state
 
 
 def _begin(db: sqlite3.Connection, columns: codec.AppendColumns, now: float) -> None:

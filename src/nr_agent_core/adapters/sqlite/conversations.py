@@ -7,7 +7,7 @@ import sqlite3
 from typing import Any
 
 from nr_agent_core import codec
-from nr_agent_core.adapters.sqlite.reading import MESSAGE_COLUMNS, bounded, read_message, rows_of
+from nr_agent_core.adapters.sqlite.reading import MESSAGE_COLUMNS, bounded, rows_of
 from nr_agent_core.adapters.sqlite.runs import RUN_COLUMNS
 from nr_agent_core.domain.conversation import Message
 from nr_agent_core.domain.errors import StoredFormError
@@ -60,4 +60,4 @@ def messages(db: sqlite3.Connection, conversation: str, before: int | None, limi
     """The newest *limit* messages below position *before* (None: from the end), oldest first."""
     below = bounded(2**63 if before is None else before)
     rows = rows_of(db, _PAGE, conversation, below, bounded(max(limit, 0)))
-    return tuple([read_message(row) for row in reversed(rows)])
+    return tuple([codec.read_message(row) for row in reversed(rows)])

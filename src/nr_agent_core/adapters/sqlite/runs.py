@@ -7,11 +7,10 @@ import sqlite3
 from typing import Any
 
 from nr_agent_core import codec
-from nr_agent_core.adapters.sqlite.reading import WRITE_COLUMNS, bounded, last_kinds, read_write, rows_of
+from nr_agent_core.adapters.sqlite.reading import WRITE_COLUMNS, bounded, rows_of
 from nr_agent_core.adapters.sqlite.schema import SETTLED
 from nr_agent_core.domain.errors import RunUnreadableError, StoredFormError
 from nr_agent_core.domain.provenance import AiRecordWritten, StoredWrite
-from nr_agent_core.domain.run_events import Started
 from nr_agent_core.domain.sanitiser import sanitised_chain
 from nr_agent_core.domain.tool_result import RecordWrite
 from nr_agent_core.ports.run_store import RunRow, StoredEvent
@@ -52,15 +51,7 @@ def events(db: sqlite3.Connection, run_id: str, after: int) -> tuple[StoredEvent
     known = rows_of(db, "SELECT sequence FROM run WHERE id = ?", run_id)
     if not known:
         raise RunUnreadableError(run_id, "there is no such run")
-    rows = rows_of(db, _EVENTS, run_id, bounded(after))
-    if not rows or rows[0][0] != 0 or rows[0][1].partition(".")[0] != Started.kind:
-        raise RunUnreadableError(run_id, "its stream does not begin with 'started'")
-    if after >= 0:
-        del rows[0]
-    first = max(after, -1) + 1
-    if [row[0] for row in rows] != list(range(first, max(first + len(rows), known[0][0]))):
-        raise RunUnreadableError(run_id, "an event of its stream is missing")
-    return tuple([StoredEvent(seq, codec.load(kind, facts, content), at) for seq, kind, facts, content, at in rows])
+    return codec.read_stream(run_id, known[0][0], rows_of(db, _EVENTS, run_id, bounded(after)), after)
 
 
 def waiting_runs(db: sqlite3.Connection, limit: int) -> tuple[RunRow, ...]:
@@ -76,12 +67,12 @@ def due_runs(db: sqlite3.Connection, now: float, queued_grace: float, limit: int
 def writes(db: sqlite3.Connection, after: int, limit: int) -> tuple[StoredWrite, ...]:
     """The feed above position *after*. Writers take turns, so positions are in commit order (W4)."""
     rows = rows_of(db, _FEED, bounded(after), bounded(max(limit, 0)))
-    return tuple([_stored_write(position, run, read_write(*columns)) for position, run, *columns in rows])
+    return tuple([_stored_write(position, run, codec.read_write(*columns)) for position, run, *columns in rows])
 
 
 def writes_of(db: sqlite3.Connection, run_id: str) -> tuple[RecordWrite, ...]:
     """The records this run wrote, in order, one entry per record, the last kind counting."""
-    return last_kinds([read_write(*row) for row in rows_of(db, _WRITES_OF, run_id)])
+    return codec.last_kinds([codec.read_write(*row) for row in rows_of(db, _WRITES_OF, run_id)])
 
 
 def _stored_write(position: int, run: str, write: RecordWrite) -> StoredWrite:

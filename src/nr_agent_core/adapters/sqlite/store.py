@@ -10,7 +10,7 @@ from nr_agent_core import codec
 from nr_agent_core.adapters.sqlite import conversations, runs
 from nr_agent_core.adapters.sqlite.appending import store_change
 from nr_agent_core.adapters.sqlite.connections import Connections, WriteTransaction
-from nr_agent_core.adapters.sqlite.history import Windows
+from nr_agent_core.adapters.sqlite.history import FileSource
 from nr_agent_core.defaults.clock import SystemClock
 from nr_agent_core.domain.conversation import Message
 from nr_agent_core.domain.errors import InvalidValueError
@@ -59,7 +59,7 @@ class SqliteStore:
             raise InvalidValueError("the busy timeout", busy_timeout, "0 to 3600 seconds")
         self._clock: Clock = clock or SystemClock()
         self._connections = Connections(name, synchronous, float(busy_timeout))
-        self._windows, self._process = Windows(), os.getpid()
+        self._windows, self._process = codec.Windows(), os.getpid()
 
     def now(self) -> float:
         """The store's time, seconds since 1970-01-01 UTC."""
@@ -109,9 +109,9 @@ class SqliteStore:
         """The newest messages that fit into *budget*, at least one, and the records their runs wrote."""
         if self._process != os.getpid():
             # What was read stays right in a fork; its lock may be held by a thread that is not there.
-            self._windows, self._process = Windows(), os.getpid()
+            self._windows, self._process = codec.Windows(), os.getpid()
         with self._connections.of_this_thread() as db:
-            return self._windows.history(db, conversation, budget)
+            return self._windows.history(FileSource(db), conversation, budget)
 
     # --------------------------------------------------------------------------------------- runs
 

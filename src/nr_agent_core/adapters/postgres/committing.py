@@ -1,0 +1,141 @@
+"""
+One commit: all statements of a plan in one transaction, or none.
+
+First all of them are sent at once, the end of the transaction included unless the feed comes before
+it. If one of them is refused, nothing stays, and they are sent once more, one by one, so that the
+first that is refused says why.
+"""
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import psycopg
+from psycopg.pq import TransactionStatus
+
+from nr_agent_core import codec
+from nr_agent_core.adapters.postgres.appending import feed, guarded, hold, plan
+from nr_agent_core.adapters.postgres.error_mapping import is_lost
+from nr_agent_core.adapters.postgres.schema import REFUSED
+from nr_agent_core.ports.clock import Clock
+
+_BEGIN = b"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
+_COMMIT = b"COMMIT"
+_NOW = b"SELECT extract(epoch FROM clock_timestamp())::float8"
+
+
+class Commit:
+    """
+    The changes of one commit, and how far it came.
+
+    Args:
+        stored: what is stored.
+        clock: tells the time of the commit; None: the server does.
+        learn: is told the server's time at the moment it came.
+    """
+
+    __slots__ = ("_clock", "_feed", "_held", "_learn", "_stored", "at", "ending")
+
+    def __init__(
+        self, stored: Sequence[codec.ChangeColumns], clock: Clock | None, learn: Callable[[float], None]
+    ) -> None:
+        self._stored, self._clock, self._learn = stored, clock, learn
+        self._held, self._feed = hold(stored), feed(stored)
+        self.ending = False
+        """Whether the server was asked to keep it and has not refused: from then on it may stand."""
+        self.at = 0.0
+        """The time of the commit."""
+
+    def __call__(self, db: psycopg.Connection[Any]) -> None:
+        """Store all changes."""
+        for act in (self._at_once, self._one_by_one):
+            self.ending = False
+            try:
+                act(db)
+            except psycopg.Error as error:
+                # What the server refused does not stand; of what it did not answer nobody knows.
+                self.ending = self.ending and (is_lost(error) or db.broken)
+                if error.sqlstate != REFUSED:
+                    raise
+            else:
+                return
+            finally:
+                _undo(db)
+        raise AssertionError("one by one, a statement that is refused says why")
+
+    def _at_once(self, db: psycopg.Connection[Any]) -> None:
+        ended: psycopg.Cursor[Any] | None = None
+        failure: psycopg.Error | None = None
+        try:
+            with db.pipeline():
+                try:
+                    ended = self._send(db)
+                except psycopg.Error as error:
+                    # Kept from the pipeline, which logs a warning about what it breaks off.
+                    failure = error
+        except psycopg.Error as error:
+            failure = failure or error
+        if failure is not None:
+            raise failure
+        _require_kept(ended or self._end(db))
+
+    def _send(self, db: psycopg.Connection[Any]) -> psycopg.Cursor[Any] | None:
+        """Everything up to the end of the transaction, whose answer comes later; None: the feed comes first."""
+        db.execute(_BEGIN)
+        self._hold(db)
+        for steps in plan(self._stored, self.at):
+            db.execute(*guarded(steps))
+        return None if self._feed else self._end(db)
+
+    def _one_by_one(self, db: psycopg.Connection[Any]) -> None:
+        db.execute(_BEGIN)
+        self._hold(db)
+        for step in itertools.chain.from_iterable(plan(self._stored, self.at)):
+            cursor = db.execute(step.statement, step.values)
+            if step.refuse is not None and cursor.rowcount < step.least:
+                step.refuse(db)
+        _require_kept(self._end(db))
+
+    def _end(self, db: psycopg.Connection[Any]) -> psycopg.Cursor[Any]:
+        """The end of the transaction, in one message with what is added to the feed."""
+        self.ending = True
+        if self._feed is None:
+            return db.execute(_COMMIT)
+        cursor = psycopg.ClientCursor(db)
+        cursor.execute(self._feed.statement + b";" + _COMMIT, self._feed.values)
+        while cursor.nextset():
+            pass
+        return cursor
+
+    def _hold(self, db: psycopg.Connection[Any]) -> None:
+        """Wait until nobody else can change what is changed here, and read the time."""
+        server = _number(db.execute(self._held.statement, self._held.values))
+        self._learn(server)
+        self.at = server if self._clock is None else self._clock.now()
+
+
+def server_now(db: psycopg.Connection[Any]) -> float:
+    """The server's time, seconds since 1970-01-01 UTC."""
+    return _number(db.execute(_NOW))
+
+
+def _number(cursor: psycopg.Cursor[Any]) -> float:
+    found = cursor.fetchone()
+    assert found is not None  # noqa: S101 - a row without a table
+    return float(found[0])
+
+
+def _require_kept(ended: psycopg.Cursor[Any]) -> None:
+    """A transaction that failed is rolled back by its commit, without an error."""
+    if ended.statusmessage != "COMMIT":
+        raise psycopg.OperationalError("the end of a transaction was answered with something else")
+
+
+def _undo(db: psycopg.Connection[Any]) -> None:
+    """Leave no transaction open. One that cannot be ended is gone with its connection."""
+    if db.info.transaction_status in (TransactionStatus.INTRANS, TransactionStatus.INERROR):
+        try:
+            # Not as a statement: this also forgets what was to be prepared and was not reached.
+            db.rollback()
+        except psycopg.Error:
+            db.close()

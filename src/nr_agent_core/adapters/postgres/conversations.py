@@ -1,0 +1,71 @@
+"""
+Conversations and their messages, read.
+"""
+
+import logging
+from typing import Any
+
+import psycopg
+
+from nr_agent_core import codec
+from nr_agent_core.adapters.postgres.reading import (
+    MESSAGE_COLUMNS,
+    RUN_COLUMNS,
+    bounded,
+    message_row,
+    restored,
+    rows_of,
+    run_columns,
+)
+from nr_agent_core.domain.conversation import Message
+from nr_agent_core.domain.errors import StoredFormError
+from nr_agent_core.ports.conversation_store import ConversationRow
+from nr_agent_core.ports.run_store import RunRow
+
+_ROW = f"""
+    SELECT c.owner, c.created_at,
+        (SELECT position FROM message WHERE conversation = c.id ORDER BY position DESC LIMIT 1),
+        (SELECT position FROM message WHERE conversation = c.id AND role = 'user' ORDER BY position DESC LIMIT 1),
+        {RUN_COLUMNS}
+    FROM conversation AS c
+    LEFT JOIN LATERAL (SELECT * FROM run WHERE conversation = c.id ORDER BY number DESC LIMIT 1) AS run ON true
+    WHERE c.id = %s
+"""
+_PAGE = f"""
+    SELECT {MESSAGE_COLUMNS} FROM message WHERE conversation = %s AND position < %s ORDER BY position DESC LIMIT %s
+"""
+
+_logger = logging.getLogger(__name__)
+
+
+def conversation_row(db: psycopg.Connection[Any], conversation: str) -> ConversationRow | None:
+    """The conversation with its last run, or None when there is none."""
+    found = rows_of(db, _ROW, codec.escape_nul(conversation))
+    if not found:
+        return None
+    owner, created_at, last, last_user, *run = found[0]
+    last_run = None if run[0] is None else _last_run(run)
+    return ConversationRow(
+        conversation,
+        codec.restore_nul(owner),
+        created_at,
+        last_run,
+        -1 if last is None else last,
+        -1 if last_user is None else last_user,
+        restored(run[0]) if last_run is None else None,
+    )
+
+
+def _last_run(columns: list[Any]) -> RunRow | None:
+    try:
+        return codec.read_run_row(run_columns(columns))
+    except StoredFormError as error:
+        _logger.warning("the last run of a conversation cannot be read: %s", error)
+        return None
+
+
+def messages(db: psycopg.Connection[Any], conversation: str, before: int | None, limit: int) -> tuple[Message, ...]:
+    """The newest *limit* messages below position *before* (None: from the end), oldest first."""
+    below = bounded(2**63 if before is None else before)
+    rows = rows_of(db, _PAGE, codec.escape_nul(conversation), below, bounded(max(limit, 0)))
+    return tuple([codec.read_message(message_row(row)) for row in reversed(rows)])

@@ -1,0 +1,167 @@
+"""
+The store in a PostgreSQL database.
+"""
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from typing import Literal, TypeVar
+
+from nr_agent_core import codec
+from nr_agent_core.adapters.postgres import conversations, runs
+from nr_agent_core.adapters.postgres.committing import Commit, server_now
+from nr_agent_core.adapters.postgres.connections import Connections, Session
+from nr_agent_core.adapters.postgres.following import wait_for_writes
+from nr_agent_core.adapters.postgres.history import TableSource
+from nr_agent_core.adapters.postgres.server_time import ServerTime
+from nr_agent_core.domain.conversation import Message
+from nr_agent_core.domain.errors import InvalidValueError
+from nr_agent_core.domain.provenance import StoredWrite
+from nr_agent_core.domain.tool_result import RecordWrite
+from nr_agent_core.ports.clock import Clock
+from nr_agent_core.ports.conversation_store import ConversationRow, History
+from nr_agent_core.ports.run_store import RunRow, StoredEvent
+from nr_agent_core.ports.unit_of_work import Change
+
+_T = TypeVar("_T")
+_SCHEMA = re.compile(r"[a-z_][a-z0-9_]{0,47}", re.ASCII)
+
+
+class PostgresStore:
+    """
+    Conversations and runs in one PostgreSQL database (:class:`~nr_agent_core.ports.unit_of_work.UnitOfWork`).
+
+    Any number of threads, processes and machines may use the database. It is connected to on first
+    use, so a store may be made before a process forks; no connection is ever carried across a fork.
+    A server that was away is used again once it is back.
+
+    Args:
+        dsn: how to reach the database, as libpq understands it: a URL, or words such as
+            ``host=db dbname=site``. What it leaves out comes from libpq's environment. It is in no
+            error's text.
+        schema: where the tables are, made on first use; nothing else may be in it. Lower-case
+            letters, digits and underscores, at most 48.
+        synchronous: ``FULL`` keeps every commit through a crash of the server; ``NORMAL`` may lose
+            the last ones then (never through a crash of this process), and is faster.
+        patience: seconds to wait for a connection, a lock, or a server that went away, before
+            StoreUnavailableError.
+        connections: how many this process has at one time, at most.
+        clock: of stamps, leases and expiry; the server's clock by default, so that machines whose
+            clocks differ agree (R8).
+
+    Raises:
+        InvalidValueError: a setting is something else. Nothing was connected to.
+    """
+
+    def __init__(
+        self,
+        dsn: str,
+        *,
+        schema: str = "nr_agent_core",
+        synchronous: Literal["FULL", "NORMAL"] = "FULL",
+        patience: float = 30.0,
+        connections: int = 10,
+        clock: Clock | None = None,
+    ) -> None:
+        if not isinstance(schema, str) or not _SCHEMA.fullmatch(schema) or schema.startswith("pg_"):
+            raise InvalidValueError(
+                "the schema of a store", schema, "1 to 48 lower-case letters, digits and underscores, not pg_..."
+            )
+        if synchronous not in ("FULL", "NORMAL"):
+            raise InvalidValueError("synchronous", synchronous, "FULL or NORMAL")
+        if isinstance(patience, bool) or not 0 < patience <= 3600:
+            raise InvalidValueError("the patience of a store", patience, "above 0 and up to 3600 seconds")
+        if isinstance(connections, bool) or not isinstance(connections, int) or not 1 <= connections <= 1000:
+            raise InvalidValueError("the connections of a store", connections, "1 to 1000")
+        self._connections = Connections(
+            dsn, schema=schema, lazy=synchronous == "NORMAL", patience=float(patience), most=connections
+        )
+        self._clock, self._server_time = clock, ServerTime()
+        self._windows, self._process = codec.Windows(), os.getpid()
+
+    def now(self) -> float:
+        """The store's time, seconds since 1970-01-01 UTC."""
+        if self._clock is not None:
+            return self._clock.now()
+        known = self._server_time.now()
+        if known is None:
+            known = self._read(server_now)
+            self._server_time.learn(known)
+        return known
+
+    def close(self) -> None:
+        """Close the connections of this process, those at work once they are done; the next use opens others."""
+        self._connections.close()
+
+    # ------------------------------------------------------------------------------------ writing
+
+    def commit(self, changes: Sequence[Change]) -> None:
+        """Store all *changes* in one durable transaction, or none (see the port for errors)."""
+        stored = [codec.columns_of(change) for change in changes]
+        if not stored:
+            return
+        commit = Commit(stored, self._clock, self._server_time.learn)
+        self._connections.work(commit, spoilt=lambda: commit.ending)
+
+    # ------------------------------------------------------------------------------ conversations
+
+    def conversation_row(self, conversation: str) -> ConversationRow | None:
+        """The conversation with its last run, or None when there is none."""
+        return self._read(lambda db: conversations.conversation_row(db, conversation))
+
+    def messages(self, conversation: str, *, before: int | None = None, limit: int = 50) -> tuple[Message, ...]:
+        """The newest *limit* messages below position *before* (None: from the end), oldest first."""
+        return self._read(lambda db: conversations.messages(db, conversation, before, limit))
+
+    def history(self, conversation: str, *, budget: int) -> History:
+        """The newest messages that fit into *budget*, at least one, and the records their runs wrote."""
+        if self._process != os.getpid():
+            # What was read stays right in a fork; its lock may be held by a thread that is not there.
+            self._windows, self._process = codec.Windows(), os.getpid()
+        return self._read(lambda db: self._windows.history(TableSource(db), conversation, budget))
+
+    # --------------------------------------------------------------------------------------- runs
+
+    def run_row(self, run_id: str) -> RunRow | None:
+        """The row beside the run's stream, or None when there is no such run."""
+        return self._read(lambda db: runs.run_row(db, run_id))
+
+    def events(self, run_id: str, *, after: int = -1) -> tuple[StoredEvent, ...]:
+        """The run's events with a number above *after*, in order; never an empty stream for an unreadable one."""
+        return self._read(lambda db: runs.events(db, run_id, after))
+
+    def waiting_runs(self, *, limit: int) -> tuple[RunRow, ...]:
+        """Runs that wait for an approval, oldest first."""
+        return self._read(lambda db: runs.waiting_runs(db, limit))
+
+    def due_runs(self, *, queued_grace: float, limit: int) -> tuple[RunRow, ...]:
+        """Runs that upkeep has to look at now, longest overdue first; those that somebody changes now are left out."""
+        now = None if self._clock is None else self._clock.now()
+        return self._read(lambda db: runs.due_runs(db, now, queued_grace, limit))
+
+    def writes(self, *, after: int, limit: int) -> tuple[StoredWrite, ...]:
+        """The durable feed above position *after*, in commit order."""
+        return self._read(lambda db: runs.writes(db, after, limit))
+
+    def writes_of(self, run_id: str) -> tuple[RecordWrite, ...]:
+        """The records this run wrote, in order, one entry per record, the last kind counting."""
+        return self._read(lambda db: runs.writes_of(db, run_id))
+
+    def wait_for_writes(self, *, after: int, timeout: float) -> bool:
+        """
+        Wait until the feed holds an entry above position *after*, on a connection of its own.
+
+        Args:
+            after: the last position that the follower knows.
+            timeout: seconds to wait, at most.
+
+        Returns:
+            Whether there is one; ask :meth:`writes` for it. False: the time is over.
+
+        Raises:
+            StoreUnavailableError: the database cannot be reached, or went away meanwhile.
+        """
+        return wait_for_writes(self._connections, after, timeout)
+
+    def _read(self, look: Callable[[Session], _T]) -> _T:
+        return self._connections.work(look)
