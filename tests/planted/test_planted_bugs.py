@@ -18,7 +18,7 @@ PACKAGE = ROOT / "src" / "nr_agent_core"
 
 CRASHES = ("tests/simulation", "-k", "memory")
 PROCESSES = ("tests/processes",)
-POSTGRES = "tests/unit/postgres"
+POSTGRES = "tests/postgres"
 
 
 @attrs.frozen(kw_only=True)

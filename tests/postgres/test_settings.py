@@ -15,8 +15,8 @@ from nr_agent_core.domain.errors import (
     StoreError,
     StoreUnavailableError,
 )
+from tests.postgres.tables import asked
 from tests.postgres_server import Server
-from tests.unit.postgres.tables import asked
 
 SECRET = "hunter2-x9"
 

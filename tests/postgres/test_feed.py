@@ -11,8 +11,8 @@ from nr_agent_core.adapters.postgres import PostgresStore
 from nr_agent_core.domain.errors import StaleAppendError, StoreUnavailableError
 from nr_agent_core.domain.provenance import StoredWrite
 from nr_agent_core.testing.contracts.run_script import RunScript, wrote
+from tests.postgres.tables import wait_for, wait_until_blocked
 from tests.postgres_server import Server
-from tests.unit.postgres.tables import wait_for, wait_until_blocked
 
 LISTENING = "FROM pg_stat_activity WHERE query LIKE 'SELECT EXISTS%' AND state = 'idle'"
 

@@ -16,8 +16,8 @@ from nr_agent_core.domain.errors import (
 from nr_agent_core.testing.contracts.run_script import RunScript
 from nr_agent_core.testing.contracts.store_contract import opened, said
 from nr_agent_core.testing.manual_clock import ManualClock
+from tests.postgres.tables import asked, other, wait_until_blocked
 from tests.postgres_server import Server
-from tests.unit.postgres.tables import asked, other, wait_until_blocked
 
 
 def test_leases_and_stamps_are_in_the_servers_time(store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> None:

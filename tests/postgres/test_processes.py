@@ -18,11 +18,11 @@ from nr_agent_core.adapters.postgres import PostgresStore, connections
 from nr_agent_core.domain.errors import StaleAppendError
 from nr_agent_core.testing.contracts.run_script import RunScript
 from nr_agent_core.testing.contracts.store_contract import opened, said
+from tests.postgres.tables import texts
 from tests.postgres_server import PATIENCE, Server
-from tests.unit.postgres.tables import texts
 
 SPAWN = multiprocessing.get_context("spawn")
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 # The package under test, wherever it is.
 PACKAGES = Path(nr_agent_core.__file__).resolve().parents[1]
 

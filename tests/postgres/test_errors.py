@@ -22,8 +22,8 @@ from nr_agent_core.domain.errors import (
 from nr_agent_core.testing.contracts.run_script import RunScript
 from nr_agent_core.testing.contracts.store_contract import opened, said
 from nr_agent_core.testing.manual_clock import ManualClock
+from tests.postgres.tables import asked
 from tests.postgres_server import Server
-from tests.unit.postgres.tables import asked
 
 
 def failing(store: PostgresStore, state: str, times: int) -> None:

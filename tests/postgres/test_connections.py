@@ -16,8 +16,8 @@ from nr_agent_core.adapters.postgres.server_time import ServerTime
 from nr_agent_core.domain.errors import StaleAppendError, StoreUnavailableError
 from nr_agent_core.testing.contracts.run_script import RunScript, wrote
 from nr_agent_core.testing.contracts.store_contract import opened, said
+from tests.postgres.tables import backends, cut, texts, until
 from tests.postgres_server import PATIENCE, Server
-from tests.unit.postgres.tables import backends, cut, texts, until
 
 
 @pytest.fixture

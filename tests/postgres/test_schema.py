@@ -16,8 +16,8 @@ from nr_agent_core.domain.errors import (
     StoreError,
 )
 from nr_agent_core.testing.contracts.store_contract import opened
+from tests.postgres.tables import asked
 from tests.postgres_server import Server
-from tests.unit.postgres.tables import asked
 
 
 def test_the_tables_come_into_being_on_first_use(postgres: Server, fresh: str) -> None:

@@ -15,8 +15,8 @@ from nr_agent_core.domain.errors import (
 )
 from nr_agent_core.testing.contracts.run_script import RunScript, wrote
 from nr_agent_core.testing.contracts.store_contract import opened, said
+from tests.postgres.tables import asked
 from tests.postgres_server import Server
-from tests.unit.postgres.tables import asked
 
 
 @pytest.mark.parametrize("statement", [

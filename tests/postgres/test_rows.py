@@ -16,8 +16,8 @@ from nr_agent_core.domain.run_status import RunStatus
 from nr_agent_core.ports.unit_of_work import LetGo
 from nr_agent_core.testing.contracts.run_script import RunScript, wrote
 from nr_agent_core.testing.contracts.store_contract import opened, said, status_of
+from tests.postgres.tables import asked
 from tests.postgres_server import unguarded
-from tests.unit.postgres.tables import asked
 
 
 @pytest.mark.parametrize("change", ["status = 'paused'", "reason = 'why'", "code = 'E1'", "sequence = 0"])
