@@ -18,7 +18,7 @@ MEASURED := tests/unit tests/chat tests/cases
 WORKERS ?= auto
 SUITE    = $(BIN)/python -m pytest -q --numprocesses=$(WORKERS) --dist=worksteal
 
-.PHONY: help demo test test-default test-others check contracts docs postgres simulate bench claims api reference constraints clean
+.PHONY: help demo test test-default test-others check contracts docs postgres simulate mutate bench claims api reference constraints clean
 .PHONY: lint lint-code lint-format lint-spelling lint-tests lint-project types types-mypy types-pyright
 .DELETE_ON_ERROR:
 
@@ -31,6 +31,7 @@ help:
 	@echo 'make docs       run every example of the documents'
 	@echo 'make simulate   the slow simulations'
 	@echo 'make postgres   the rules of runs and chats over a PostgreSQL server, if one can be started'
+	@echo 'make mutate     mutations of the claim detector and the verdict, half an hour'
 	@echo 'make bench      the benchmarks'
 	@echo 'make claims DATA=folder  how good the claim detector is on labelled answers'
 	@echo 'make api        write the snapshot of the public API anew'
@@ -90,6 +91,11 @@ postgres: $(VENV)/.ok
 
 simulate: $(VENV)/.ok
 	$(BIN)/python -m pytest -q -m slow
+
+mutate: $(VENV)/.ok
+	$(PIP) -e '.[cli,test,mutation]'
+	HYPOTHESIS_PROFILE=quick $(BIN)/mutmut run --max-children $(WORKERS)
+	$(BIN)/mutmut results
 
 bench: $(VENV)/.ok-bench
 	$(BIN)/python -m bench
