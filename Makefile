@@ -94,7 +94,7 @@ simulate: $(VENV)/.ok
 
 mutate: $(VENV)/.ok
 	$(PIP) -e '.[cli,test,mutation]'
-	HYPOTHESIS_PROFILE=quick $(BIN)/mutmut run --max-children $(WORKERS)
+	HYPOTHESIS_PROFILE=quick $(BIN)/mutmut run
 	$(BIN)/mutmut results
 
 bench: $(VENV)/.ok-bench
