@@ -98,8 +98,8 @@ def test_history_reads_as_far_back_as_it_needs(store: PostgresStore, monkeypatch
     assert store.history("c1", budget=1000).complete
 
 
-def test_no_statement_walks_a_table(store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every statement of a turn finds its rows by an index, however much there is (R11)."""
+def crowded(store: PostgresStore) -> None:
+    """Three thousand rows in every table, and statistics that say so."""
     opened(store, "c1")
     unguarded(store, "INSERT INTO conversation SELECT 'x' || n, 'anna', 0 FROM generate_series(1, 3000) AS n")
     unguarded(
@@ -130,6 +130,30 @@ def test_no_statement_walks_a_table(store: PostgresStore, monkeypatch: pytest.Mo
     unguarded(store, "UPDATE feed SET position = 3000")
     for table in ("conversation", "run", "message", "event", "tool_write"):
         asked(store, f"ANALYZE {table}")
+
+
+def whole_turn(store: PostgresStore, number: int) -> None:
+    """Everything that a turn asks of the store, with a cold history at its end."""
+    store.conversation_row("c1")
+    store.history("c1", budget=200)
+    script = RunScript(f"r{number}", conversation="c1")
+    store.commit([said("c1", "Please.", run_id=script.run.id), script.start(), script.propose(), script.intend()])
+    store.commit([script.outcome(wrote(1)), script.answer(), said("c1", "Done.", run_id=script.run.id)])
+    store.messages("c1", limit=5)
+    store.events(script.run.id)
+    store.run_row(script.run.id)
+    store.writes(after=2990, limit=5)
+    store.writes_of(script.run.id)
+    store.waiting_runs(limit=5)
+    store.due_runs(queued_grace=0.0, limit=5)
+    store._windows = type(store._windows)()
+    store.history("c1", budget=200)
+    store.commit([LetGo(script.run.id)])
+
+
+def test_no_statement_walks_a_table(store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every statement of a turn finds its rows by an index, however much there is (R11)."""
+    crowded(store)
     seen: list[tuple[bytes, Any]] = []
     real = psycopg.Connection.execute
 
@@ -137,27 +161,10 @@ def test_no_statement_walks_a_table(store: PostgresStore, monkeypatch: pytest.Mo
         seen.append((query, params))
         return real(self, query, params, **options)
 
-    def whole_turn(number: int) -> None:
-        store.conversation_row("c1")
-        store.history("c1", budget=200)
-        script = RunScript(f"r{number}", conversation="c1")
-        store.commit([said("c1", "Please.", run_id=script.run.id), script.start(), script.propose(), script.intend()])
-        store.commit([script.outcome(wrote(1)), script.answer(), said("c1", "Done.", run_id=script.run.id)])
-        store.messages("c1", limit=5)
-        store.events(script.run.id)
-        store.run_row(script.run.id)
-        store.writes(after=2990, limit=5)
-        store.writes_of(script.run.id)
-        store.waiting_runs(limit=5)
-        store.due_runs(queued_grace=0.0, limit=5)
-        store._windows = type(store._windows)()
-        store.history("c1", budget=200)
-        store.commit([LetGo(script.run.id)])
-
     with monkeypatch.context() as patched:
         patched.setattr(psycopg.Connection, "execute", noting)
         for number in range(2):
-            whole_turn(number)
+            whole_turn(store, number)
 
     checked = 0
     for query, params in seen:

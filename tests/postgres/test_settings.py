@@ -2,6 +2,7 @@
 What the PostgreSQL store sets, what it refuses, and what it never says.
 """
 
+import threading
 import traceback
 from contextlib import closing
 from typing import Any
@@ -55,9 +56,23 @@ def test_a_setting_is_a_setting(wrong: dict[str, Any]) -> None:
         PostgresStore("host=/nowhere", **wrong)
 
 
-def test_making_a_store_connects_to_nothing() -> None:
-    """So it may be made anywhere and anytime."""
-    PostgresStore("host=/nowhere dbname=none").close()
+def test_making_a_store_connects_to_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So it may be made anywhere and anytime, before a fork too: the first use connects, and starts the threads."""
+    attempts: list[str] = []
+
+    def connect(where: str = "", **options: Any) -> None:
+        attempts.append(where)
+        raise psycopg.OperationalError("there is no server")
+
+    monkeypatch.setattr(psycopg.Connection, "connect", connect)
+    threads = threading.enumerate()
+
+    with closing(PostgresStore("host=/nowhere dbname=none", patience=0.5)) as store:
+        assert (attempts, threading.enumerate()) == ([], threads)
+        with pytest.raises(StoreUnavailableError):
+            store.run_row("r1")
+
+    assert attempts != []
 
 
 @pytest.mark.parametrize("dsn", [

@@ -62,7 +62,7 @@ def test_what_is_said_of_every_place_is_what_was_recorded() -> None:
     recorded = tomllib.loads(RECORDED.read_text(encoding="utf-8"))
 
     changed = {
-        kind: [pair for pair in zip(found, recorded[kind], strict=False) if pair[0] != pair[1]]
+        kind: [pair for pair in zip(found, recorded.get(kind, []), strict=False) if pair[0] != pair[1]]
         for kind, found in current().items()
         if recorded.get(kind) != found
     }

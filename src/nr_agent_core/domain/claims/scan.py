@@ -36,7 +36,7 @@ class Scanner:
         own: function words of each that are no other's; a word that it shares is looked at in a text that holds one.
     """
 
-    def __init__(self, lexicons: Sequence[Lexicon], own: Sequence[frozenset[str]] = ()) -> None:
+    def __init__(self, lexicons: Sequence[Lexicon], own: Sequence[frozenset[str]]) -> None:
         self._roles: dict[str, int] = {}
         for lexicon in lexicons:
             self._enter(lexicon.triggers, _TRIGGER)
@@ -52,7 +52,7 @@ class Scanner:
                 self._anchored.setdefault(anchor, []).extend(phrases)
         self._clitics = tuple(verb for lexicon in lexicons for verb in lexicon.verbs if verb.startswith("'"))
         self._shared: dict[str, frozenset[str]] = {}
-        for lexicon, words in zip(lexicons, own, strict=False):
+        for lexicon, words in zip(lexicons, own, strict=True):
             for word in lexicon.shared:
                 self._shared[word] = self._shared.get(word, frozenset()) | words
         self._shared_words = frozenset(self._shared)
