@@ -32,6 +32,7 @@ from nr_agent_core.domain.run_status import RunReason, RunStatus
 from nr_agent_core.domain.tool_result import Outcome, RecordReference, RecordWrite, ToolEffect, WriteKind
 from nr_agent_core.domain.verdict import (
     decided_outside,
+    declined_last,
     ended_notices,
     finished_outside_notice,
     proposed_tools,
@@ -358,3 +359,91 @@ def test_a_run_finished_outside_is_told_with_all_it_wrote(
     assert arguments["status"] == status.value
     assert arguments["records"] == [{"reference": str(w.reference), "kind": w.kind.value} for w in records]
     assert arguments["tools"] == list(dict.fromkeys(tools))
+
+
+def decided(run: Run, number: int, *, approved: bool, where: DecisionPlace = DecisionPlace.OUTSIDE) -> Run:
+    """*run* with a decision on the round *number*."""
+    decision = ApprovalDecided(approved, "boss", where, "g" * 64, "s2")
+    rounds = (attrs.evolve(at, decision=decision) if n == number else at for n, at in enumerate(run.rounds))
+    return attrs.evolve(run, outside=True, rounds=tuple(rounds))
+
+
+ASKED = completed(
+    answered(0, call(0, "mail", approval=True)),
+    answered(
+        1,
+        call(0, "save", approval=True),
+        call(1, "look"),
+        call(2, "save", approval=True),
+        call(3, "send", approval=True),
+    ),
+    answered(2, call(0, "send", approval=True)),
+)
+
+
+def test_what_was_denied_outside_is_named_beside_the_answer() -> None:
+    """Each tool of the round once, in the order of its calls, and only those that needed approval (C7)."""
+    (notice,) = verdict("Hello.", decided(ASKED, 1, approved=False), never)
+
+    assert notice == Notice(
+        NoticeCode.RUN_FINISHED_OUTSIDE,
+        {"status": "completed", "records": [], "tools": [], "declined": ["save", "send"]},
+    )
+
+
+def test_what_was_approved_outside_is_not_declined() -> None:
+    """An approval leaves nothing to name (C7)."""
+    (notice,) = verdict("Hello.", decided(ASKED, 1, approved=True), never)
+
+    assert notice.arguments == {"status": "completed", "records": [], "tools": []}
+
+
+@pytest.mark.parametrize(("last", "declined"), [(False, ["save", "send"]), (True, None)])
+def test_the_last_decision_counts(last: bool, declined: list[str] | None) -> None:
+    """What was decided in a round before is settled (C7)."""
+    run = decided(decided(ASKED, 0, approved=not last), 1, approved=last)
+
+    assert verdict("Hello.", run, never)[0].arguments.get("declined") == declined
+    assert declined_last(run) == tuple(declined or ())
+
+
+def test_nothing_is_declined_where_nothing_was_decided() -> None:
+    """And no place is named for it: such a run was not decided outside, even if it says that it ended there (C7)."""
+    assert declined_last(ASKED) == ()
+    assert not decided_outside(attrs.evolve(ASKED, outside=True))
+    assert decided_outside(decided(ASKED, 0, approved=True))
+    assert not decided_outside(decided(ASKED, 0, approved=True, where=DecisionPlace.CHAT))
+    assert not decided_outside(attrs.evolve(decided(ASKED, 0, approved=True), outside=False))
+
+
+class OneStatement:
+    """Finds one statement in every text, and leaves the rest of the text to be weighed."""
+
+    def examine(self, text: str) -> tuple[str, tuple[Notice, ...]]:
+        """The text without its first word, and a notice."""
+        return text.partition(" ")[2], (Notice(NoticeCode.UNKNOWN_REFERENCE, {"references": [text]}),)
+
+
+def test_what_else_an_answer_states_stands_beside_its_claims() -> None:
+    """The detector gets the rest of the text, and the notices are in their order (V10, V12)."""
+    seen: list[str] = []
+
+    def detector(text: str) -> bool:
+        seen.append(text)
+        return True
+
+    notices = verdict("call: Done.", WROTE_NOTHING, detector, statements=OneStatement())  # type: ignore[arg-type]
+
+    assert seen == ["Done."]
+    assert codes(notices) == ["nothingSaved", "unknownReference"]
+    assert notices[1].arguments == {"references": ["call: Done."]}
+
+
+@pytest.mark.parametrize("run", [WROTE_NOTHING, attrs.evolve(WROTE, id="r-7")])
+def test_a_run_that_completed_has_no_ended_notices(run: Run) -> None:
+    """The error names the run, its status and what would do (F5)."""
+    with pytest.raises(InvalidValueError) as refused:
+        ended_notices(run)
+
+    assert (refused.value.subject, refused.value.found) == (f"the status of run {run.id!r}", RunStatus.COMPLETED)
+    assert refused.value.allowed == "failed or cancelled"
