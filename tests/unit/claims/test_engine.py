@@ -52,7 +52,7 @@ def test_the_engine_names_no_language(module):
 SETTINGS = {
     *("shape", "any_agent", "generic_plural", "participle_endings", "progressive", "present_endings", "adverb_endings"),
     *("rarer", "hyphen_prefixes", "abbreviations", "respelled", "split_verbs", "words", "phrases"),
-    *("exact", "elision", "enclitics", "shared", "derived", "named_agent", "dated_perfect"),
+    *("exact", "elision", "enclitics", "shared", "derived", "named_agent", "dated_perfect", "past_forms"),
 }
 
 

@@ -8,6 +8,7 @@ decides: no language is guessed for the text.
 
 import re
 from collections.abc import Iterator, Mapping
+from heapq import merge
 from typing import Any, Final
 
 from nr_agent_core.domain.claims.claim import Claim
@@ -17,6 +18,7 @@ from nr_agent_core.domain.claims.lexicon import Lexicon
 from nr_agent_core.domain.claims.normalise import Reading
 from nr_agent_core.domain.claims.scan import SIGNS, Scanner
 from nr_agent_core.domain.claims.segments import Segments, Span
+from nr_agent_core.domain.claims.tables import RULED, changes
 from nr_agent_core.domain.claims.tokens import TOKEN, is_name
 
 _EFFORT: Final = 500_000
@@ -46,9 +48,9 @@ class AssertedRule:
 
     def __init__(self, tables: Mapping[str, Mapping[str, Any]]) -> None:
         self._lexicons = tuple(Lexicon(code, table) for code, table in tables.items())
-        own = [self._own_words(lexicon) for lexicon in self._lexicons]
-        self._scanner = Scanner(self._lexicons, own)
-        self._owner = {word: number for number, words in enumerate(own) for word in words}
+        self._own = [self._own_words(lexicon) for lexicon in self._lexicons]
+        self._scanner = Scanner(self._lexicons, self._own)
+        self._owner = {word: number for number, words in enumerate(self._own) for word in words}
         self._noticed: dict[str, int] = {}
         for number, lexicon in enumerate(self._lexicons):
             mine = dict.fromkeys(lexicon.noticed, 1 << number)
@@ -65,8 +67,23 @@ class AssertedRule:
         """
         reading = Reading(text)
         places = self._scanner.places(reading)
-        if not places:
-            return
+        told = self._told(reading, places) if places else iter(())
+        if "|" in reading.low and RULED.search(reading.text):
+            told = merge(told, self._tabled(reading), key=lambda claim: claim.start)
+        yield from told
+
+    def _tabled(self, reading: Reading) -> Iterator[Claim]:
+        """
+        The claims that tables make by their columns.
+        """
+        segments = Segments(reading, self._abbreviations)
+        for start, end, lexicon, why in changes(segments, Surroundings(segments, self._lexicons), self._lexicons):
+            yield Claim(reading.origin(start), reading.origin(end), reading.text[start:end], lexicon.code, why)
+
+    def _told(self, reading: Reading, places: list[int]) -> Iterator[Claim]:
+        """
+        The claims of the sentences around *places*.
+        """
         segments = Segments(reading, self._abbreviations)
         around = Surroundings(segments, self._lexicons)
         done, left, silent = -1, _EFFORT, True
@@ -199,9 +216,13 @@ class AssertedRule:
         Function words that are no other language's decide; without them, or between languages that share the noticed
         words, the one that knows most of the words.
         """
-        hit, known, owner = 0, [0] * len(self._lexicons), self._owner.get
+        hit = 0
         for word in noticed:
             hit |= self._noticed[word]
+        only = hit.bit_length() - 1
+        if hit == 1 << only and len(self._own[only] & words) >= _CERTAIN:
+            return [self._lexicons[only]]
+        known, owner = [0] * len(self._lexicons), self._owner.get
         for word in words:
             if (number := owner(word)) is not None:
                 known[number] += 1

@@ -13,6 +13,7 @@ PREDICATE: Final = wc.BE | wc.HAVE | wc.STATE_VERB
 """Verbs that say how a thing is."""
 _COMPLEMENT: Final = wc.DETERMINER | wc.PREPOSITION | wc.QUANTITY | wc.QUOTED | wc.SWITCHED
 _SHORT: Final = 9
+_AHEAD: Final = 7
 
 Place = tuple[int, Use]
 
@@ -50,6 +51,24 @@ def enabled(flags: list[int], clause: Clause) -> Place | None:
     if able == clause.start or any(bits & wc.PRONOUN and not bits & wc.OTHER for bits in beside):
         return None
     return able, Use(BEING, "can from now on")
+
+
+def placed(flags: list[int], clause: Clause) -> Place | None:
+    """
+    "The link is in Gwen's inbox": where the work went, said of a thing that is named.
+    """
+    subject = clause.opener & (wc.QUANTITY | wc.PREPOSITION) or (
+        clause.opener & wc.PRONOUN and not clause.opener & wc.DETERMINER
+    )
+    if subject or not _third(clause) or clause.union & (wc.NEG | wc.MODAL | wc.TRAIT):
+        return None
+    for at in range(clause.start + 1, clause.end - 2):
+        if not flags[at] & (wc.BE | wc.STATE_VERB) or not flags[at + 1] & wc.PREPOSITION:
+            continue
+        for place in range(at + 2, min(at + _AHEAD, clause.end)):
+            if flags[place] & wc.PLACE:
+                return place, Use(BEING, "is there")
+    return None
 
 
 def ended(flags: list[int], clause: Clause) -> Place | None:

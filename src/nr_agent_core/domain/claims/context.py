@@ -26,6 +26,9 @@ _BACK = 5
 _SAID = wc.PARTICIPLE | wc.NOW | wc.ALONE
 _DRAFTS = 100
 """How many leads of proposed texts are looked at: behind more of them a claim stands."""
+_OPENING = re.compile(r"\s*[^\n:.!?]{1,100}(?=:\s)")
+"""What an answer begins with, up to a colon."""
+_UNTICKED = re.compile(r"[ \t]*(?:[-*+][ \t]+)?\[[ \t]?\]")
 _LABELLED = 24
 """What is shorter behind a colon is the value of a label."""
 _KNOWN = 100
@@ -42,7 +45,18 @@ class Surroundings:
         claimed: whether an earlier sentence claims.
     """
 
-    __slots__ = ("_asks", "_drafts", "_heads", "_known", "_leads", "_lexicons", "_outlined", "_segments", "claimed")
+    __slots__ = (
+        "_asks",
+        "_drafts",
+        "_heads",
+        "_known",
+        "_leads",
+        "_lexicons",
+        "_outlined",
+        "_segments",
+        "_themes",
+        "claimed",
+    )
 
     def __init__(self, segments: Segments, lexicons: tuple[Lexicon, ...]) -> None:
         self._segments, self._lexicons = segments, lexicons
@@ -53,6 +67,7 @@ class Surroundings:
         self._heads: dict[int, list[Span]] = {}
         self._known: dict[tuple[int, str], list[int]] = {}
         self._leads: dict[tuple[int, str], int] = {}
+        self._themes: dict[str, int] = {}
 
     def of(self, span: Span, lexicon: Lexicon) -> Context:
         """
@@ -70,8 +85,12 @@ class Surroundings:
 
     def drafted(self, position: int) -> bool:
         """
-        Whether *position* stands in a text that the answer only proposes: behind "draft for the mail:".
+        Whether *position* stands in a text that the answer only proposes, behind "draft for the mail:", or in an item
+        of a list of tasks that is not ticked.
         """
+        text = self._segments.text
+        if _UNTICKED.match(text, text.rfind("\n", 0, position) + 1):
+            return True
         if self._drafts is None:
             self._drafts = list(self._proposed())
         at = bisect_right(self._drafts, (position, position)) - 1
@@ -147,13 +166,34 @@ class Surroundings:
         """
         if self._outlined is None:
             self._outlined = Outline(self._segments.text)
-        block = 0
+        block = self._theme(lexicon)
         for heading in self._outlined.above(line.start):
             union = self._last_sentence(heading, lexicon)
             if union & wc.PARTICIPLE:
                 break
             block = max(block, min(frames.lead_block(union), BEING))
         return block
+
+    def _theme(self, lexicon: Lexicon) -> int:
+        """
+        Up to which strength the answer as a whole is blocked: it begins as somebody's history or as a preview, or it
+        says that nothing was written.
+        """
+        if lexicon.code not in self._themes:
+            text = self._segments.text
+            opening = _OPENING.match(text)
+            head = self._classes(lexicon, 0, opening.end()) if opening and opening[0].count(" ") > 1 else 0
+            block = frames.lead_block(head & (wc.HISTORY | wc.PARTICIPLE))
+            if any(phrase in text for phrase in lexicon.unwritten):
+                block = max(block, BEING)
+            self._themes[lexicon.code] = block
+        return self._themes[lexicon.code]
+
+    def _classes(self, lexicon: Lexicon, start: int, end: int) -> int:
+        union = 0
+        for bits in lexicon.classify(lexicon.cut(self._segments.text, start, end)):
+            union |= bits
+        return union
 
     def _union(self, span: Span, lexicon: Lexicon) -> int:
         flags = lexicon.classify(lexicon.cut(self._segments.text, span.start, min(span.end, span.start + _TAIL)))
@@ -188,7 +228,12 @@ class Surroundings:
         return self._last_sentence(above, lexicon)
 
     def _last_sentence(self, line: Line, lexicon: Lexicon) -> int:
-        return self._union(self._segments.sentences(line)[-1], lexicon)
+        """
+        Classes of what *line* ends with: "What was changed:" asks nothing.
+        """
+        span = self._segments.sentences(line)[-1]
+        union = self._union(span, lexicon)
+        return union & ~wc.QUESTION if union & wc.PARTICIPLE and not span.question else union
 
     def _lead(self, line: Line, lexicon: Lexicon) -> int:
         """
@@ -219,9 +264,11 @@ class Surroundings:
 
     def _header(self, span: Span, lexicon: Lexicon) -> int:
         """
-        Classes of the head of the column that *span* stands in.
+        Classes of the head of the column that *span* stands in; the head itself, and a cell with a date, name states.
         """
         row = span.line
+        if self._union(span, lexicon) & wc.DATE or self._segments.heads(row):
+            return wc.STATUS
         heads = self._heads.get(row.start)
         if heads is None:
             heads = self._heads_above(row)

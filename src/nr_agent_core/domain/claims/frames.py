@@ -14,9 +14,11 @@ from nr_agent_core.domain.claims.lexicon import Lexicon
 from nr_agent_core.domain.claims.uses import BARE, BEING, FIRST_PERSON, PASSIVE, Use
 
 _PLANNED: Final = wc.MODAL | wc.CONDITION | wc.QUESTION | wc.DOUBT
-_NAMED: Final = wc.PLAN | wc.INSTRUCTION | wc.PLEASE | wc.REPORT | wc.DATED
+_NAMED: Final = wc.PLAN | wc.INSTRUCTION | wc.PLEASE | wc.REPORT | wc.DATED | wc.HISTORY
 _STATING: Final = wc.STANDING | wc.STATUS | wc.GENERIC
 _REACH: Final = 5
+_YEAR: Final = 3
+"""A number with fewer digits can be a day of the month."""
 _ORDINAL: Final = ("st", "nd", "rd", "th")
 
 
@@ -109,12 +111,14 @@ def clause_block(
         return PASSIVE
     if _relative(lexicon, flags, clause, before):
         return PASSIVE
+    if before & wc.AFTER and use.strength == BEING and not (use.past or clause.hard):
+        return BEING
     if before & (wc.GENERIC | wc.THEN) and clause.joined and use.strength == BEING:
         return BEING
     if sentence & wc.NO_CHANGE and use.strength <= BEING:
         return BEING
     if (union & (wc.THEN | wc.GENERIC) or clause.opener & wc.SEQUENCE) and not union & wc.NOW:
-        return BEING
+        return PASSIVE if use.past and use.strength == PASSIVE and not lexicon.adjacent else BEING
     if union & wc.STANDING and not union & (wc.NOW | wc.ALONE):
         return BEING
     return 0
@@ -140,7 +144,8 @@ def being_block(lexicon: Lexicon, tokens: list[str], flags: list[int], clause: C
         ending
         and not subject & (wc.DETERMINER | wc.QUANTITY | wc.PRONOUN | wc.NOW | wc.QUOTED)
         and any(
-            tokens[at].endswith(ending) and not flags[at] for at in range(clause.start, min(index, clause.start + 4))
+            tokens[at].endswith(ending) and not flags[at] & ~wc.NOMINAL
+            for at in range(clause.start, min(index, clause.start + 4))
         )
     )
 
@@ -269,7 +274,7 @@ def _dated(lexicon: Lexicon, flags: list[int], clause: Clause, use: Use) -> bool
                     near |= bits
         clause.dated = bool(near & wc.SINCE), bool(near & wc.ON_DATE)
     since, on_date = clause.dated
-    return since or (on_date and (use.past or lexicon.dated_perfect or use.strength == BEING))
+    return since or (on_date and (use.past or lexicon.dated_perfect or use.strength <= BEING))
 
 
 def _owned(lexicon: Lexicon, flags: list[int], clause: Clause, at: int) -> bool:
@@ -287,6 +292,8 @@ def _timed(tokens: list[str], flags: list[int], clause: Clause) -> bool:
     """
     for at in range(clause.start, clause.end - 1):
         if flags[at] & wc.ON_DATE:
+            if flags[at] & wc.ON_DAY and tokens[at + 1].isdigit() and len(tokens[at + 1]) < _YEAR:
+                return True
             then = tokens[at + 2] if flags[at + 1] & wc.DETERMINER and at + 2 < clause.end else tokens[at + 1]
             if then[0].isdigit() and (":" in then or then.endswith(_ORDINAL)):
                 return True

@@ -7,7 +7,7 @@ Clauses are read from left to right. Each form gets a use; negation, matrix clau
 from collections.abc import Iterator
 from typing import Final
 
-from nr_agent_core.domain.claims import frames
+from nr_agent_core.domain.claims import chain, frames
 from nr_agent_core.domain.claims import word_class as wc
 from nr_agent_core.domain.claims.clauses import Clause, cut
 from nr_agent_core.domain.claims.frames import Context
@@ -24,6 +24,7 @@ from nr_agent_core.domain.claims.uses import (
     Use,
     adjacent,
     frame,
+    named_deed,
     unspaced,
 )
 
@@ -49,8 +50,8 @@ _NO_NOUN: Final = (
 _TELLING: Final = wc.AUXILIARY | wc.FINITE
 _REACH: Final = 8
 _LOOKED_AT: Final = wc.CLAIMING | wc.MARK | wc.ARROW | wc.BEFORE | wc.LABEL | wc.SWITCHED | wc.CASE
-_GOING_ON: Final = wc.AUXILIARY | wc.NEG | wc.STANDING | wc.ADVERB
 _LEADING_IN: Final = wc.SUBORDINATE | wc.CONDITION | wc.PASS_ON
+_DEEDS: Final = wc.PARTICIPLE | wc.ALONE | wc.SELF | wc.PAST | wc.NOW | wc.HAVE | wc.GONE | wc.NEW
 _MINE: Final = wc.SELF | wc.SELF_HAVE
 _NOT_MINE: Final = wc.OTHER | wc.PRONOUN
 _GOVERNING: Final = wc.MODAL | wc.HAD | wc.INFINITIVE | wc.GETS
@@ -70,6 +71,7 @@ class Judge:
         "_before",
         "_carry",
         "_clauses",
+        "_dated",
         "_flags",
         "_lexicon",
         "_outside",
@@ -85,7 +87,7 @@ class Judge:
         self._flags = lexicon.classify(tokens)
         self._shape = unspaced if lexicon.unspaced else adjacent if lexicon.adjacent else frame
         self._clauses: list[Clause] = []
-        self._sentence = self._before = 0
+        self._sentence = self._before = self._dated = 0
         self._carry = Carry()
         self._part = Part(0)
         self._outside: dict[bool, int] = {}
@@ -102,6 +104,8 @@ class Judge:
         asked = self._asked_from()
         self._part = Part(0)
         for number, clause in enumerate(self._clauses):
+            if clause.hard and self._sentence & wc.DATED and not (number and self._clauses[number - 1].colon):
+                self._dated = chain.stretch(self._clauses, number) & wc.DATED
             if clause.hard and number:
                 before = self._clauses[number - 1]
                 lead = (
@@ -199,7 +203,10 @@ class Judge:
             return False
         if use.strength == BARE and self.context.heading and index == clause.start and clause.end - index > 1:
             return False
-        if use.strength == BARE and self._subordinated(number, index):
+        if use.strength == BARE and (self._subordinated(number, index) or self._one_of_states(clause)):
+            return False
+        if use.strength == BARE and bits & wc.STATIVE and not number and self._clauses[-1].colon:
+            # "Documents blocked for payment:" names what the list below holds.
             return False
         asked = self._sentence & wc.ASKED
         if (
@@ -219,7 +226,19 @@ class Judge:
         return bool(asked) or not self._described(clause, use)
 
     def _subordinated(self, number: int, index: int) -> str:
+        if self._lexicon.past_forms and named_deed(self._flags, self._clauses[number], index):
+            return "somebody's own deed"
         return frames.bare_block(self._flags, self._clauses, number, index)
+
+    def _one_of_states(self, clause: Clause) -> bool:
+        """
+        Whether the form alone is what a list or a table says of a record: "Kiln & Co - confirmed", below a lead that
+        names records and tells of no deed.
+        """
+        if clause.end - clause.start > 1 or not clause.hard:
+            return False
+        lead = self.context.outside(True).lead
+        return bool(lead & wc.COLON and not lead & _DEEDS)
 
     def _listed_by_other(self, number: int) -> bool:
         """
@@ -235,23 +254,7 @@ class Judge:
         )
 
     def _unfinished(self, number: int) -> bool:
-        """
-        Whether the sentence goes on with what is not so: "is written but not sent".
-        """
-        for clause in self._clauses[number + 1 : number + 2]:
-            if clause.hard or not clause.union & wc.NEG or clause.union & (_MINE | wc.MODAL):
-                continue
-            begins = clause.start + bool(clause.opener & wc.CONTRAST)
-            if begins == clause.start and not clause.contrasted:
-                continue
-            return begins < clause.end and bool(self._flags[begins] & _GOING_ON) and not self._names(begins)
-        return False
-
-    def _names(self, at: int) -> bool:
-        """
-        Whether a subject begins at *at*.
-        """
-        return bool(self._flags[at] & (wc.DETERMINER | wc.PRONOUN | wc.SELF) and not self._flags[at] & wc.AUXILIARY)
+        return chain.unfinished(self._flags, self._clauses, number)
 
     def _described(self, clause: Clause, use: Use) -> bool:
         """
@@ -270,21 +273,24 @@ class Judge:
             use.strength == BEING or going_on or (use.past and not self._lexicon.adjacent) or clause.union & wc.STANDING
         )
         form = use.why in ("is done", "was done", "being done")
-        return bool(weak and self.context.describing(form, use.past, 0 if use.past else self._chained(clause)))
-
-    def _chained(self, clause: Clause) -> int:
-        """
-        How much a sentence alone looks like a list of states: "is released and scheduled, material is reserved".
-        """
-        within = sum(bool(bits & wc.PARTICIPLE) for bits in self._flags[clause.start : clause.end]) > 1
-        beside = sum(bool(other.union & wc.PARTICIPLE and other.rest & wc.BE) for other in self._clauses[:_REACH]) > 1
-        return within + beside
+        return bool(
+            weak
+            and self.context.describing(
+                form, use.past, 0 if use.past else chain.chained(self._flags, self._clauses, clause)
+            )
+        )
 
     def _free(self, clause: Clause, use: Use) -> bool:
         if use.strength <= self._part.block and not (clause.union & wc.NOW and self._part.block == BEING):
             return False
         if use.strength <= frames.clause_block(
-            self._lexicon, self._tokens, self._flags, clause, self._sentence, use, self._before
+            self._lexicon,
+            self._tokens,
+            self._flags,
+            clause,
+            self._sentence & ~wc.DATED | self._dated,
+            use,
+            self._before,
         ):
             return False
         if use.strength > PASSIVE:
@@ -315,34 +321,10 @@ class Judge:
         return any(bits & wc.NEG for bits in behind[:2]) and not behind[0] & wc.PREPOSITION
 
     def _handed_negation(self, number: int, clause: Clause) -> bool:
-        """
-        Whether a clause before hands its negation or doubt down to this one.
-        """
-        if not number or clause.hard:
-            return False
-        before = self._clauses[number - 1]
-        if clause.opener & wc.PASS_ON and before.union & (wc.NEG | wc.DOUBT) and before.union & (wc.MATRIX | wc.DOUBT):
-            return True
-        if self._lexicon.adjacent or clause.joined or not clause.opener & wc.AUXILIARY:
-            return False
-        first = next(c for c in reversed(self._clauses[: number + 1]) if c.hard) if number < 40 else before
-        return bool(
-            first is not clause
-            and first.union & wc.NEG
-            and not first.opener & wc.CONDITION
-            and not first.rest & wc.AUXILIARY
-        )
+        return chain.handed_negation(self._clauses, number, adjacent=self._lexicon.adjacent)
 
     def _answered(self, number: int, clause: Clause) -> bool:
-        """
-        Whether the clause is a label whose value denies or counts: "saved: no", "closed: 12".
-        """
-        if not clause.colon or number + 1 == len(self._clauses):
-            return False
-        value = self._clauses[number + 1]
-        return bool(value.opener & wc.NEG) or (
-            bool(value.opener & wc.QUANTITY) and value.end - value.start == 1 and clause.end - clause.start < _LATER
-        )
+        return chain.answered(self._clauses, number)
 
     def _by_self(self, number: int, clause: Clause) -> bool:
         """
@@ -373,11 +355,7 @@ class Judge:
         return any(later.opener & wc.VERB and not later.hard for later in self._clauses[1:2])
 
     def _habitual(self, number: int) -> bool:
-        """
-        Whether a condition follows: "is applied when the order is large".
-        """
-        following = self._clauses[number + 1 : number + 2]
-        return any(clause.opener & wc.CONDITION and not clause.hard for clause in following)
+        return chain.habitual(self._clauses, number)
 
     def _asked_from(self) -> int:
         """

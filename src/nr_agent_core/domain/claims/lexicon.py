@@ -11,6 +11,7 @@ A data file holds these settings, all but the first optional, and five tables:
     shared              forms that are words of other languages which no list holds
     any_agent           whatever follows a word of BY is an actor, not only a word of OTHER
     named_agent         an unlisted word directly behind a word of BY is the name of an actor
+    past_forms          participles are past tenses as well: with a name before them they tell of somebody else
     dated_perfect       the perfect is told with the date at which it was
     generic_plural      ending of a bare plural: as the subject of "are done" it speaks of all such things
     participle_endings  endings by which an unlisted participle is known
@@ -136,6 +137,8 @@ class Lexicon:
 
         drafts: words that announce a text that is only proposed.
 
+        unwritten: phrases by which an answer says that nothing was written.
+
         labels: words that are looked at before a colon only.
 
         values: words that are looked at behind a colon only.
@@ -152,6 +155,7 @@ class Lexicon:
         self.any_agent: bool = table.get("any_agent", False)
         self.named_agent: bool = table.get("named_agent", False)
         self.dated_perfect: bool = table.get("dated_perfect", False)
+        self.past_forms: bool = table.get("past_forms", False)
         self.generic_plural: str = table.get("generic_plural", "")
         self.participle_endings = _split(table, "participle_endings")
         self.progressive = _split(table, "progressive")
@@ -186,6 +190,8 @@ class Lexicon:
         self.drafts = frozenset(_split(table["words"], "draft"))
         self._parting = Parting(self.words if self.unspaced else {})
         self.anchored = self._add_phrases(table.get("phrases", {}))
+        said = table.get("phrases", {}).get("unwritten", "").split("|")
+        self.unwritten = tuple(filter(None, map(str.strip, said)))
         self.ending: re.Pattern[str] | None = None
         if self.unspaced:
             self._parting = Parting(self.words)

@@ -96,7 +96,9 @@ class Scanner:
             places += (match.start(1) for match in self._value.finditer(text))
         if signs:
             places += (
-                match.start() for match in _SIGN.finditer(text) if match[0] in MARKS or _listed(text, match.start())
+                match.start()
+                for match in _SIGN.finditer(text)
+                if match[0] in MARKS or text[match.end() + 1 :][:1].isdigit() or _listed(text, match.start())
             )
         places.sort()
         return places

@@ -106,6 +106,14 @@ class Segments:
         end = _stripped(self.text, line.start)
         return self._single(end - 1) if end > 0 else None
 
+    def heads(self, row: Line) -> bool:
+        """
+        Whether *row* is the head of a table: a rule of dashes follows.
+        """
+        end = self.text.find("\n", row.end + 1)
+        below = self.text[row.end + 1 : len(self.text) if end < 0 else end]
+        return "-" in below and below.startswith("|") and not below.strip("|-: \t")
+
     def sentences(self, line: Line) -> list[Span]:
         """
         The sentences of *line*, or its cells if it is a row of a table.

@@ -13,11 +13,14 @@ from nr_agent_core.domain.claims.lexicon import Lexicon
 from nr_agent_core.domain.claims.uses import BARE, BEING, FIRST_PERSON, Use
 
 _BESIDE: Final = wc.ALONE | wc.FILLER | wc.ADVERB | wc.NOW | wc.MARK | wc.CONJUNCTION
-_STATING: Final = (wc.CLAIMING & ~wc.PARTICIPLE) | wc.MARK | wc.ARROW | wc.BEFORE | wc.SWITCHED | wc.LABEL | wc.CASE
+_STATING: Final = wc.CLAIMING | wc.MARK | wc.ARROW | wc.BEFORE | wc.SWITCHED | wc.LABEL | wc.CASE
 _REPORTING: Final = wc.FINITE | wc.STATE_VERB
 _DONE: Final = wc.ALONE | wc.GONE
+_DEED: Final = wc.ALONE | wc.PARTICIPLE
 _RESULT: Final = _DONE | wc.SWITCHED | wc.SHUT | wc.OUTWARD | wc.FINAL | wc.NO_LONGER
 _SHORT: Final = 9
+_EARLY: Final = 4
+"""How far from the beginning of its clause a state without a verb may stand."""
 
 
 def state_use(
@@ -30,7 +33,9 @@ def state_use(
     union = clause.union
     if not union & _STATING:
         return None
-    if union & wc.ALONE and (place := _alone(flags, clause)):
+    if union & _DEED and (place := _that_is(flags, clause)):
+        return place
+    if union & wc.ALONE and (place := _alone(flags, clause, clauses[number - 1] if number else None)):
         return place
     if union & (wc.MANAGED | wc.DID | wc.PAST) and (place := _deed(flags, clause, first=not number)):
         return place
@@ -42,6 +47,10 @@ def state_use(
         return place
     if union & wc.LABEL and number == 0 and clause.colon and clause.end - clause.start == 1:
         return clause.start, Use(BARE, "label")
+    if union & wc.REPLACED and (place := _replaced(flags, clauses, number, context)):
+        return place
+    if union & wc.PLACE and (place := beginnings.placed(flags, clause)):
+        return place
     if union & wc.OUTWARD and _out(flags, clause):
         return clause.end - 1, Use(BEING, "state")
     return _from_now(lexicon, tokens, flags, clauses, number)
@@ -89,11 +98,27 @@ def _out(flags: list[int], clause: Clause) -> bool:
     return bool(flags[clause.end - 1] & wc.OUTWARD and not (clause.union & (wc.NEG | wc.MODAL) or person))
 
 
-def _alone(flags: list[int], clause: Clause) -> Place | None:
+def _that_is(flags: list[int], clause: Clause) -> Place | None:
+    """
+    "That's the approval chain done", "that's everyone assigned": a form that closes what "that's" begins.
+    """
+    last = clause.end - 1
+    if last < clause.start + 2 or not clause.opener & wc.BE or not clause.opener & wc.PRONOUN:
+        return None
+    if not flags[last] & _DEED or clause.union & (wc.NEG | wc.MODAL | wc.SUBORDINATE | wc.QUESTION | wc.DATED):
+        return None
+    named = not flags[last - 1] or flags[last - 1] & (wc.OTHER | wc.QUOTED | wc.QUANTITY | wc.PERSON)
+    return (last, Use(BARE, "that is done")) if named and not flags[last - 1] & wc.BE else None
+
+
+def _alone(flags: list[int], clause: Clause, before: Clause | None) -> Place | None:
     """
     "All done here": nothing but the word and what may stand beside it, or the word behind "is".
     """
     first = next(at for at in range(clause.start, clause.end) if flags[at] & wc.ALONE)
+    if before is not None and not clause.hard and flags[before.end - 1] & wc.BASE:
+        # "Enter the address, choose the zoom, done": the last step of instructions.
+        return None
     within = flags[clause.start : clause.end]
     if first == clause.start and wc.MARK & (within[1] if len(within) > 1 else 0):
         return first, Use(BEING, "single word")
@@ -188,9 +213,33 @@ def _mark(lexicon: Lexicon, flags: list[int], clauses: list[Clause], clause: Cla
         arrows = [at for at, bits in enumerate(flags) if bits & wc.ARROW]
         return (arrows[0], Use(BARE, "arrow")) if len(arrows) == 1 else None
     labelled = context.listed or clauses[0].colon
+    if clause.union & wc.ARROW and labelled and (at := _from_to(flags, clause)):
+        return at, Use(BARE, "arrow")
     if clause.bracketed and clause.opener & wc.BEFORE and clause.end - clause.start < _SHORT - 4 and labelled:
         return clause.start, Use(BARE, "value before")
     return None
+
+
+def _from_to(flags: list[int], clause: Clause) -> int:
+    """
+    Where the one arrow between two numbers stands: "quantity 40 -> 55"; 0 for none.
+    """
+    arrows = [at for at in range(clause.start, clause.end) if flags[at] & wc.ARROW]
+    if len(arrows) != 1 or not clause.start < arrows[0] < clause.end - 1 or clause.rest & wc.VERB:
+        return 0
+    return arrows[0] if flags[arrows[0] - 1] & flags[arrows[0] + 1] & wc.QUANTITY else 0
+
+
+def _replaced(flags: list[int], clauses: list[Clause], number: int, context: Context) -> Place | None:
+    """
+    "Budget: 260 instead of 240", as the value of a label or an item of a list.
+    """
+    clause = clauses[number]
+    labelled = context.listed or (number and clauses[number - 1].colon)
+    if not labelled or context.question or clause.rest & wc.VERB or clause.union & (wc.NEG | wc.CONDITION | wc.PLAN):
+        return None
+    at = next(at for at in range(clause.start, clause.end) if flags[at] & wc.REPLACED)
+    return (at, Use(BARE, "in place of")) if clause.start < at < clause.end - 1 else None
 
 
 def _ticked(lexicon: Lexicon, flags: list[int], context: Context) -> bool:
@@ -263,13 +312,13 @@ def _standing(lexicon: Lexicon, tokens: list[str], flags: list[int], clause: Cla
         reported = any(bits & _REPORTING for bits in flags[clause.start : max(verb_at, clause.start)])
         return None if reported else (start, Use(BEING, "state"))
     length = clause.end - clause.start
-    if (
-        clause.hard
-        and length < _SHORT - 3
-        and flags[clause.end - 1] & (wc.GONE | wc.FINAL)
-        and _verbless(flags, clause)
-    ):
-        return clause.end - 1, Use(BARE, "state")
+    last = clause.end - 1
+    if clause.opener & wc.GONE and length > 1 and flags[clause.start + 1] & wc.NOW and _verbless(flags, clause):
+        return clause.start, Use(BARE, "state")
+    if clause.hard and length < _SHORT - 3 and flags[last] & (wc.GONE | wc.FINAL) and _verbless(flags, clause):
+        return last, Use(BARE, "state")
+    if clause.hard and clause.start < start < clause.start + _EARLY and union & wc.GONE and _verbless(flags, clause):
+        return (start, Use(BARE, "state")) if flags[start + 1 if start < last else last] & wc.PREPOSITION else None
     verbs = PREDICATE | (wc.PASSIVE if lexicon.adjacent else 0) if union & wc.NOW else wc.STATE_VERB
     told = clause.rest & verbs or beginnings.present(lexicon, tokens, flags, clause)
     if union & (wc.NOW | wc.NO_LONGER) and told and _lasting(lexicon, tokens, flags, clause):
@@ -317,6 +366,9 @@ def _split(lexicon: Lexicon, tokens: list[str], flags: list[int], clause: Clause
     "I switch the lamp off": said in the present while it is done.
     """
     if clause.union & (wc.NEG | wc.MODAL | wc.THEN | wc.CONDITION) or not clause.union & wc.SELF:
+        return None
+    if clause.opener & wc.FILLER and clause.opener & wc.ANSWERS:
+        # "Gladly I switch it off": an offer.
         return None
     for at in range(clause.start, clause.end):
         if flags[at] & wc.SPLIT and tokens[clause.end - 1] in lexicon.split_verbs[tokens[at]]:

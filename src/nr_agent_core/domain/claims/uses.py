@@ -315,6 +315,16 @@ def _alone_or_elided(flags: list[int], clause: Clause, index: int, negated: bool
     return NO_USE if clause.other < index else _bare(flags, clause, index, negated)
 
 
+def named_deed(flags: list[int], clause: Clause, index: int) -> bool:
+    """
+    Whether an unlisted word before the form and its object behind it make somebody's deed of it: "Maria closed May".
+    """
+    if index + 1 >= clause.end or index == clause.start or flags[index - 1] or flags[index] & wc.EITHER:
+        return False
+    after = flags[index + 1]
+    return not after or bool(after & wc.QUANTITY and not after & (wc.QUOTED | wc.DATE))
+
+
 def _bare(flags: list[int], clause: Clause, index: int, negated: bool) -> Use:
     """
     A form without auxiliary: an ellipsis, unless it is an attribute, somebody else's past or governed by another verb.

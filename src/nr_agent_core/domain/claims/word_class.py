@@ -114,6 +114,14 @@ NO_MORE: Final = 1 << 108  # behind a negator: a state that ended
 ASKED: Final = 1 << 109  # says that something is so because it was asked for: as requested
 FUTURE: Final = 1 << 110  # will: with a word of NO_LONGER, what it says holds from now on
 STAYS: Final = 1 << 111  # stays, still as before: said of what was left alone, so something else was not
+HISTORY: Final = 1 << 112  # heads what happened without the answer: timeline, handover, recap
+UNWRITTEN: Final = 1 << 113  # says that nothing was written: nothing has been saved
+PLACE: Final = 1 << 114  # where work lands: inbox, queue, calendar
+REPLACED: Final = 1 << 115  # parts a new value from the old one: instead of
+ON_DAY: Final = 1 << 116  # before the number of a day
+AFTER: Final = 1 << 117  # begins a clause on which the next one follows: after, once
+OLD: Final = 1 << 118  # heads a column of values that were replaced
+NEW: Final = 1 << 119  # heads a column of values that replaced others
 
 # punctuation and shape; no data lists these
 COMMA: Final = 1 << 56
@@ -126,12 +134,29 @@ ARROW: Final = 1 << 62
 QUOTED: Final = 1 << 63  # a quoted name, inline code or a reference
 PHRASE: Final = 1 << 64  # may begin a listed phrase
 
+NOMINAL: Final = PLACE | HISTORY
+"""Nouns: to a rule that asks for an unlisted word, one of these is unlisted."""
+
 BY_FORM: Final = TOLD | IMPERSONAL | THIRD
 """Forms that need no auxiliary; each is a PARTICIPLE, too."""
 
 _BACK: Final = RESUMED | NO_MORE
 CLAIMING: Final = (
-    PARTICIPLE | ALONE | PAST | DOING | GONE | NOW | SPLIT | DID | NO_LONGER | FINAL | MANAGED | OUTWARD | _BACK
+    PARTICIPLE
+    | ALONE
+    | PAST
+    | DOING
+    | GONE
+    | NOW
+    | SPLIT
+    | DID
+    | NO_LONGER
+    | FINAL
+    | MANAGED
+    | OUTWARD
+    | PLACE
+    | REPLACED
+    | _BACK
 )
 """What a sentence needs one of to be looked at."""
 
