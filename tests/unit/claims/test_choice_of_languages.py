@@ -1,0 +1,205 @@
+"""
+Which language a sentence is read in, and how much of an answer is read at all (V2).
+"""
+
+import pytest
+
+from nr_agent_core.domain.claims import asserted_rule
+from nr_agent_core.domain.claims.asserted_rule import AssertedRule
+from nr_agent_core.domain.claims.explanation import OTHER_LANGUAGE
+
+SIZE = 40
+"""What a sentence costs beside its length."""
+
+
+def table(**words: str) -> dict[str, object]:
+    """A language of a few words; forms are listed under "participle"."""
+    shared = words.pop("shared", "")
+    return {"shape": "adjacent", "exact": True, "shared": shared, "words": words}
+
+
+TABLES = {
+    "aa": table(self="ai", have="hav", participle="sav bild", neg="nott", function="tha uf wit", modal="wil"),
+    "bb": table(self="ik", have="heb", participle="gemakt sav", neg="nit", function="dee van om", modal="zal"),
+    "cc": table(
+        self="yo", have="he", participle="hech postu", neg="nun", function="el por del", modal="vay", shared="postu"
+    ),
+}
+RULE = AssertedRule(TABLES)
+
+
+def read(text: str) -> list[tuple[str, str, str]]:
+    """Word, language and reason of each claim in *text*."""
+    return [(claim.word, claim.language, claim.why) for claim in RULE.find(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "word", "code"),
+    [
+        ("ai hav sav tha x", "sav", "aa"),
+        ("ik heb sav dee x", "sav", "bb"),
+        ("ik heb gemakt", "gemakt", "bb"),
+        ("yo he hech", "hech", "cc"),
+        ("yo he postu del x", "postu", "cc"),
+        ("ai hav bild tha x", "bild", "aa"),
+        ("ai hav sav", "sav", "aa"),
+        ("ik heb sav", "sav", "bb"),
+        ("sav tha", "sav", "aa"),
+        ("sav dee", "sav", "bb"),
+        ("sav dee van tha", "sav", "bb"),
+        ("sav tha uf dee", "sav", "aa"),
+    ],
+)
+def test_a_shared_form_is_of_the_language_whose_words_stand_beside_it(text: str, word: str, code: str) -> None:
+    """Function words decide; without them, the language that knows most of the words."""
+    assert [(claimed, language) for claimed, language, _ in read(text)] == [(word, code)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ik heb sav nit dee x",
+        "ai hav nott sav tha x",
+        "tha uf hech",
+        "postu x",
+        "postu dee van",
+        "wil sav tha",
+        "zal sav dee",
+    ],
+)
+def test_a_sentence_of_another_language_claims_nothing(text: str) -> None:
+    """Negated in the language it is in, a form among foreign function words, or a shared form without its own."""
+    assert read(text) == []
+
+
+def test_two_function_words_of_its_own_show_a_language_whatever_stands_beside_it() -> None:
+    """More of another language are only names."""
+    assert [code for _, code, _ in read("dee van gemakt tha uf wit")] == ["bb"]
+    assert read("dee gemakt tha uf wit") == []
+
+
+def test_a_foreign_function_word_alone_is_a_name() -> None:
+    """The language that knows more of the words than every other reads on; not one that knows fewer or as many."""
+    assert [code for _, code, _ in read("ik heb gemakt tha")] == ["bb"]
+    assert read("x gemakt tha uf") == []
+    assert read("x gemakt tha") == []
+
+
+def test_function_words_that_another_language_knows_decide_nothing() -> None:
+    """Whatever it knows them as."""
+    tables = {**TABLES, "bb": table(**{**words_of("bb"), "function": "dee van tha"})}
+    rule = AssertedRule(tables)
+
+    assert [claim.language for claim in rule.find("gemakt tha")] == ["bb"]
+    assert [claim.language for claim in rule.find("gemakt uf")] == []
+
+
+def words_of(code: str) -> dict[str, str]:
+    """The words of one of the languages."""
+    return dict(TABLES[code]["words"])  # type: ignore[call-overload]
+
+
+def test_a_language_alone_reads_everything() -> None:
+    """No other one can rule it out."""
+    alone = AssertedRule({"cc": TABLES["cc"]})
+
+    assert [claim.word for claim in alone.find("hech tha uf")] == ["hech"]
+
+
+def test_each_place_is_claimed_once() -> None:
+    """By the first language, where two of them read the sentence; the places are in their order."""
+    rule = AssertedRule({"aa": TABLES["aa"], "bb": TABLES["bb"]})
+
+    assert [(c.start, c.language) for c in rule.find("xx sav. yy gemakt. zz sav")] == [
+        (3, "aa"),
+        (11, "bb"),
+        (22, "aa"),
+    ]
+
+
+def test_the_words_of_another_language_are_told_of() -> None:
+    """Asked for an explanation, a form that no language takes for its own is named with that."""
+    (told,) = RULE.explained("tha uf hech")
+
+    assert (told.start, told.end, told.word, told.why) == (7, 11, "hech", "candidate")
+    assert (told.rejected_by, told.language) == (OTHER_LANGUAGE, "aa")
+
+
+def test_the_explanation_knows_both_kinds() -> None:
+    """What claims, and beside it what does not, in the order of the text; nothing twice."""
+    told = list(RULE.explained("ai hav nott sav it. ai hav bild it. ai wil sav it."))
+
+    assert [(claim.start, claim.why, claim.rejected_by) for claim in told] == [
+        (12, "candidate", "negated"),
+        (27, "I have done", None),
+        (43, "candidate", "governed by the verb before it"),
+    ]
+
+
+@pytest.fixture(name="effort")
+def little_effort(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only two short sentences of an answer are judged."""
+    monkeypatch.setattr(asserted_rule, "_EFFORT", 2 * (SIZE + len("ai hav nott sav.")) + 1)
+
+
+@pytest.mark.usefixtures("effort")
+@pytest.mark.parametrize(
+    ("text", "claims"),
+    [
+        ("ai hav nott sav. ai hav nott sav.", []),
+        ("ai hav nott sav. ai hav nott sav. ai hav nott bild.", [("bild", 46, "not read")]),
+        ("ai hav nott sav. xxx xxx xxx. ai hav nott sav.", []),
+        ("ai hav sav. ai hav nott sav. ai hav nott bild.", [("sav", 7, "I have done")]),
+        ("ai hav nott sav. ai hav sav. ai hav nott bild.", [("sav", 24, "I have done")]),
+        ("ai hav nott sav. ai hav nott sav. x bild, y bild.", [("bild", 36, "not read")]),
+    ],
+)
+def test_what_is_left_unread_claims_once(text: str, claims: list[tuple[str, int, str]]) -> None:
+    """
+    Only sentences with a claiming word count, by their length; the first that is left is a claim at its form, unless
+    something was claimed before.
+    """
+    assert [(claim.word, claim.start, claim.why) for claim in RULE.find(text)] == claims
+
+
+@pytest.mark.usefixtures("effort")
+def test_what_is_left_unread_is_not_explained() -> None:
+    """But for its one claim, in the first language."""
+    told = list(RULE.explained("ai hav nott sav. ai hav nott sav. ai hav nott bild. ai hav bild."))
+
+    assert [(claim.word, claim.start, claim.end, claim.rejected_by) for claim in told] == [
+        ("sav", 12, 15, "negated"),
+        ("sav", 29, 32, "negated"),
+        ("bild", 46, 50, None),
+    ]
+    assert told[-1].language == "aa"
+
+
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        ("ai hav re\u00adsav tha x. ai hav s\u00adav tha x.", [(28, 32)]),
+        ("ge\u0301 ai hav sav tha x", [(11, 14)]),
+    ],
+)
+def test_places_are_those_of_the_text_as_it_was_given(text: str, places: list[tuple[int, int]]) -> None:
+    """Whatever was deleted or composed before them, and within them."""
+    assert [(claim.start, claim.end) for claim in RULE.find(text)] == places
+    assert [(claim.start, claim.end) for claim in RULE.explained(text) if claim.rejected_by is None] == places
+
+
+@pytest.mark.parametrize(
+    ("text", "claims"),
+    [
+        ("\u0421\u0442\u0430\u0442\u0443\u0441 \u043f\u043e\u043b\u044f: sav", False),
+        ("\u0421\u0442\u0430\u0442\u0443\u0441 sav", True),
+        ("\u0421\u0442\u0430\u0442\u0443\u0441 x sav", True),
+        ("\u0421\u0442\u0430\u0442\u0443\u0441 \u043f\u043e\u043b\u044f tha sav", True),
+        ("\u5b57\u6bb5\u503c\u662f sav", False),
+        ("\u5b57\u6bb5 sav", True),
+        ("caf\u00e9 sav", True),
+    ],
+)
+def test_a_form_among_more_words_of_another_script_is_a_value(text: str, claims: bool) -> None:
+    """Unless a function word stands beside it, or as many Latin words do."""
+    assert bool(read(text)) is claims
