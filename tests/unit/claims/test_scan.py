@@ -38,7 +38,7 @@ SCANNER = Scanner(LEXICONS, [frozenset({"tha", "d'"}), frozenset({"dee"})])
 
 def noticed(text: str) -> list[str]:
     """What begins at the noticed places of *text*, up to the next blank."""
-    return [text[place:].split()[0] for place in SCANNER.places(Reading(text))]
+    return [text[place:].split(maxsplit=1)[0] for place in SCANNER.places(Reading(text))]
 
 
 @pytest.mark.parametrize(
