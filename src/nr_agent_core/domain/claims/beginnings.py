@@ -82,7 +82,7 @@ def ended(flags: list[int], clause: Clause) -> Place | None:
     return (at, Use(BEING, "state from now on")) if _third(clause) else None
 
 
-def resumed(lexicon: Lexicon, flags: list[int], clause: Clause) -> Place | None:
+def resumed(lexicon: Lexicon, tokens: list[str], flags: list[int], clause: Clause) -> Place | None:
     """
     "The shop is open again".
     """
@@ -90,6 +90,8 @@ def resumed(lexicon: Lexicon, flags: list[int], clause: Clause) -> Place | None:
     if not _third(clause) or clause.union & (wc.PARTICIPLE | wc.SOUND) or clause.end - clause.start > _SHORT:
         return None
     if lexicon.adjacent:
+        if lexicon.progressive and tokens[at - 1].endswith(lexicon.progressive):
+            return None
         told = bool(at + 1 == clause.end and clause.rest & PREDICATE and not clause.opener & PREDICATE)
     else:
         told = bool(at - 1 > clause.start and flags[at - 1] & (wc.BE | wc.STATE_VERB))

@@ -2,6 +2,7 @@
 What the clauses of one sentence say of each other: what one denies, answers, dates or leaves open for the next (V4).
 """
 
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Final
 
@@ -10,19 +11,36 @@ from nr_agent_core.domain.claims.clauses import Clause
 
 _MINE: Final = wc.SELF | wc.SELF_HAVE
 _GOING_ON: Final = wc.AUXILIARY | wc.NEG | wc.STANDING | wc.ADVERB
+_OPEN: Final = wc.DATED | wc.BE
+_NOUN: Final = wc.NOMINAL | wc.DATE | wc.EITHER
+_ASIDE: Final = wc.CONDITION | wc.SINCE | wc.QUESTION
 _LATER: Final = 3
 _REACH: Final = 8
 _MANY: Final = 40
 """Behind so many clauses only the one before is asked what it hands on."""
 
 
+def settle(words: Mapping[str, int], tokens: list[str], flags: list[int]) -> None:
+    """
+    Take from *flags* what the next word decides against: the date of "the earlier version", the verb of "Ann's file".
+    """
+    for at in range(len(flags) - 1):
+        bits = flags[at]
+        if not bits & _OPEN or flags[at + 1] & ~_NOUN:
+            continue
+        if bits & wc.DATED and at and flags[at - 1] & (wc.DETERMINER | wc.QUANTITY):
+            flags[at] &= ~wc.DATED
+        if bits & wc.BE and "'" in tokens[at] and tokens[at] not in words:
+            flags[at] &= ~wc.BE
+
+
 def stretch(clauses: list[Clause], number: int) -> int:
     """
-    Classes of the clauses from *number* on up to a semicolon or a dash.
+    Classes of the clauses from *number* on up to a semicolon, a dash or a clause that gives the reason.
     """
     union = clauses[number].union
     for before, clause in pairwise(clauses[number:]):
-        if clause.hard and not before.colon:
+        if (clause.hard and not before.colon) or clause.opener & _ASIDE:
             break
         union |= clause.union
     return union

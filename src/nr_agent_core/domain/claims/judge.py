@@ -85,6 +85,8 @@ class Judge:
     def __init__(self, lexicon: Lexicon, tokens: list[str], context: Context) -> None:
         self._lexicon, self._tokens, self.context = lexicon, tokens, context
         self._flags = lexicon.classify(tokens)
+        if lexicon.adjacent:
+            chain.settle(lexicon.words, tokens, self._flags)
         self._shape = unspaced if lexicon.unspaced else adjacent if lexicon.adjacent else frame
         self._clauses: list[Clause] = []
         self._sentence = self._before = self._dated = 0
@@ -173,6 +175,8 @@ class Judge:
             if not flags[index] & wc.PARTICIPLE:
                 continue
             use = self._shape(flags, clause, index, carry)
+            if use.strength == BARE and self._lexicon.past_forms and named_deed(flags, clause, index):
+                use = GOVERNED
             if not use.strength:
                 carry.use = use if use is GOVERNED else carry.use
                 continue
@@ -226,8 +230,6 @@ class Judge:
         return bool(asked) or not self._described(clause, use)
 
     def _subordinated(self, number: int, index: int) -> str:
-        if self._lexicon.past_forms and named_deed(self._flags, self._clauses[number], index):
-            return "somebody's own deed"
         return frames.bare_block(self._flags, self._clauses, number, index)
 
     def _one_of_states(self, clause: Clause) -> bool:
@@ -235,7 +237,7 @@ class Judge:
         Whether the form alone is what a list or a table says of a record: "Kiln & Co - confirmed", below a lead that
         names records and tells of no deed.
         """
-        if clause.end - clause.start > 1 or not clause.hard:
+        if clause.end - clause.start > 1 and not (clause.opener & wc.STATIVE and self.context.listed and clause.start):
             return False
         lead = self.context.outside(True).lead
         return bool(lead & wc.COLON and not lead & _DEEDS)

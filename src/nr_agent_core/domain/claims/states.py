@@ -64,6 +64,9 @@ def _from_now(
     """
     clause = clauses[number]
     union = clause.union
+    if not (lexicon.adjacent or clause.hard) and clause.opener & wc.DETERMINER and flags[clause.end - 1] & wc.VERB:
+        # A relative clause: its verb stands last.
+        return None
     if (
         union & wc.ABLE
         and union & (wc.NOW | wc.RESUMED | wc.NO_LONGER)
@@ -76,7 +79,7 @@ def _from_now(
         return place
     if union & wc.NEG and not union & wc.NO_LONGER:
         return None
-    if union & wc.RESUMED and (place := beginnings.resumed(lexicon, flags, clause)):
+    if union & wc.RESUMED and (place := beginnings.resumed(lexicon, tokens, flags, clause)):
         return place
     if clause.opener & wc.NOW and number and clauses[number - 1].colon and not union & (wc.VERB | wc.INSTRUCTION):
         return (clause.start, Use(BARE, "value now")) if clause.end - clause.start < _SHORT else None
@@ -105,9 +108,13 @@ def _that_is(flags: list[int], clause: Clause) -> Place | None:
     last = clause.end - 1
     if last < clause.start + 2 or not clause.opener & wc.BE or not clause.opener & wc.PRONOUN:
         return None
-    if not flags[last] & _DEED or clause.union & (wc.NEG | wc.MODAL | wc.SUBORDINATE | wc.QUESTION | wc.DATED):
+    if not flags[last] & _DEED or clause.union & (
+        wc.NEG | wc.MODAL | wc.SUBORDINATE | wc.QUESTION | wc.DATED | wc.TRAIT
+    ):
         return None
-    named = not flags[last - 1] or flags[last - 1] & (wc.OTHER | wc.QUOTED | wc.QUANTITY | wc.PERSON)
+    named = not flags[last - 1] or flags[last - 1] & (
+        wc.EITHER | wc.NOMINAL | wc.OTHER | wc.QUOTED | wc.QUANTITY | wc.PERSON
+    )
     return (last, Use(BARE, "that is done")) if named and not flags[last - 1] & wc.BE else None
 
 
@@ -313,7 +320,7 @@ def _standing(lexicon: Lexicon, tokens: list[str], flags: list[int], clause: Cla
         return None if reported else (start, Use(BEING, "state"))
     length = clause.end - clause.start
     last = clause.end - 1
-    if clause.opener & wc.GONE and length > 1 and flags[clause.start + 1] & wc.NOW and _verbless(flags, clause):
+    if clause.opener & wc.GONE and length > 1 and flags[clause.start + 1] & wc.NOW and not clause.rest & wc.AUXILIARY:
         return clause.start, Use(BARE, "state")
     if clause.hard and length < _SHORT - 3 and flags[last] & (wc.GONE | wc.FINAL) and _verbless(flags, clause):
         return last, Use(BARE, "state")

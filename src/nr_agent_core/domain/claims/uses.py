@@ -242,6 +242,9 @@ def frame(flags: list[int], clause: Clause, index: int, carry: Carry) -> Use:
         return carry.use._replace(negated=carry.use.negated or negated)
     if carry.union & (wc.MODAL | wc.HAD | wc.HAVE) and not clause.hard:
         return NO_USE
+    if index == clause.start and not clause.hard and flags[index + 1 : index + 2] and flags[index + 1] & wc.DETERMINER:
+        # "..., erzeugt das System": the present of a verb that looks like its form.
+        return NO_USE
     return _bare(flags, clause, index, negated)
 
 
