@@ -6,7 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from nr_agent_core.domain.claims import ClaimDetector, ClaimPolicy
+from nr_agent_core.domain.claims import Claim, ClaimDetector, ClaimPolicy
+from nr_agent_core.domain.claims.seed_rule import SeedRule
 from nr_agent_core.domain.package_data import read_toml
 
 PACKAGE = "nr_agent_core.domain.claims"
@@ -88,3 +89,36 @@ def test_the_text_is_read_as_it_stands():
     assert DETECTOR.claims_change("```\nsaved\n```")
     assert DETECTOR.claims_change("> saved")
     assert DETECTOR.claims_change("Shall it be saved?")
+
+
+RULE = SeedRule(
+    {
+        "aa": {"words": "sent größer", "negators": "nott nil", "negator_prefixes": "kein", "negator_suffixes": "n't"},
+        "bb": {"words": "sent gemakt", "negators": "nit", "negator_prefixes": "", "negator_suffixes": ""},
+    }
+)
+NEGATED = "a negator among the three words before"
+
+
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        ("It was Sent.", [(7, 11, "sent", "aa", None)]),
+        ("gemakt, GRÖSSER", [(0, 6, "gemakt", "bb", None), (8, 15, "größer", "aa", None)]),
+        ("nott sent", [(5, 9, "sent", "aa", NEGATED)]),
+        ("nit a b gemakt", [(8, 14, "gemakt", "bb", NEGATED)]),
+        ("nit a b c gemakt", [(10, 16, "gemakt", "bb", None)]),
+        ("Keinerlei sent", [(10, 14, "sent", "aa", NEGATED)]),
+        ("isn\u2019t sent: sent", [(6, 10, "sent", "aa", NEGATED), (12, 16, "sent", "aa", None)]),
+        ("n'tx sent", [(5, 9, "sent", "aa", None)]),
+        ("xkein sent", [(6, 10, "sent", "aa", None)]),
+        ("nil sent gemakt nott", [(4, 8, "sent", "aa", NEGATED), (9, 15, "gemakt", "bb", NEGATED)]),
+        ("nothing here", []),
+    ],
+)
+def test_every_listed_word_is_told_of(text, places):
+    """Its span, its listed form, the first language that lists it, and what took it back (V3)."""
+    expected = [Claim(start, end, word, code, "listed word", why) for start, end, word, code, why in places]
+
+    assert list(RULE.explained(text)) == expected
+    assert list(RULE.find(text)) == [claim for claim in expected if claim.rejected_by is None]

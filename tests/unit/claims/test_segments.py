@@ -222,6 +222,7 @@ def test_lines_are_wrapped_many_times() -> None:
     for place in (text.index("page"), text.index("menu"), text.index("here")):
         span = segments(text).around(place)
         assert text[span.start : span.end] == middle
+        assert text[span.line.start : span.line.end] == middle
 
 
 def test_places_are_asked_in_rising_order() -> None:
