@@ -136,3 +136,47 @@ def test_a_sentence_without_an_end_is_read_in_parts() -> None:
         (claim,) = rule.find(long)
         assert (long[claim.start : claim.end], claim.why) == ("saved", "I have done")
     assert list(rule.find("x" * 45_000 + " saved")) != []
+
+
+def test_one_language_may_be_given_as_its_code() -> None:
+    """A text is one code, not a list of letters."""
+    assert ClaimDetector(languages="de").languages == ("de",)
+    assert ClaimDetector(ClaimPolicy.SEED_RULE, "en").languages == ("en",)
+
+
+def test_a_vocabulary_of_a_language_that_is_not_read_is_refused() -> None:
+    """The error names the language and those that are read; words of no language are read with all of them."""
+    with pytest.raises(VocabularyError) as refused:
+        ClaimDetector(languages=["de", "en"], vocabulary=[Vocabulary(), Vocabulary(language="fr")])
+
+    assert (refused.value.subject, refused.value.entry) == ("language", "fr")
+    assert refused.value.why == "is not read; read are de, en"
+    assert ClaimDetector(languages=["de"], vocabulary=Vocabulary(language="de")).vocabulary == (
+        Vocabulary(language="de"),
+    )
+
+
+def test_words_of_one_language_claim_in_it_only() -> None:
+    """Those of no language claim in each that is read."""
+    texts = ["I have bevorratet it.", "Ich habe es bevorratet."]
+    found = {
+        code: [
+            claim.language
+            for text in texts
+            for claim in ClaimDetector(
+                languages=["de", "en"], vocabulary=Vocabulary(verbs=["bevorratet"], language=code)
+            ).claims(text)
+        ]
+        for code in (None, "de", "en")
+    }
+
+    assert found == {None: ["en", "de"], "de": ["de"], "en": ["en"]}
+
+
+def test_a_verb_that_is_an_everyday_word_of_one_language_is_refused_where_that_is_read() -> None:
+    """Compiled or not: the error comes when the detector is made."""
+    words = Vocabulary(verbs=["nicht"])
+
+    with pytest.raises(VocabularyError):
+        ClaimDetector(languages=["de", "en"], vocabulary=words)
+    assert ClaimDetector(languages=["en"], vocabulary=words).claims_change("I have nicht it.")
