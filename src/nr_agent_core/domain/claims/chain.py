@@ -2,8 +2,9 @@
 What the clauses of one sentence say of each other: what one denies, answers, dates or leaves open for the next (V4).
 """
 
-from collections.abc import Mapping
+from functools import reduce
 from itertools import pairwise
+from operator import or_
 from typing import Final
 
 from nr_agent_core.domain.claims import word_class as wc
@@ -11,7 +12,7 @@ from nr_agent_core.domain.claims.clauses import Clause
 
 _MINE: Final = wc.SELF | wc.SELF_HAVE
 _GOING_ON: Final = wc.AUXILIARY | wc.NEG | wc.STANDING | wc.ADVERB
-_OPEN: Final = wc.DATED | wc.BE
+_OPEN: Final = wc.DATED | wc.CLITIC
 _NOUN: Final = wc.NOMINAL | wc.DATE | wc.EITHER
 _ASIDE: Final = wc.CONDITION | wc.SINCE | wc.QUESTION
 _LATER: Final = 3
@@ -20,18 +21,20 @@ _MANY: Final = 40
 """Behind so many clauses only the one before is asked what it hands on."""
 
 
-def settle(words: Mapping[str, int], tokens: list[str], flags: list[int]) -> None:
+def settle(flags: list[int]) -> None:
     """
     Take from *flags* what the next word decides against: the date of "the earlier version", the verb of "Ann's file".
     """
+    if not reduce(or_, flags) & _OPEN:
+        return
     for at in range(len(flags) - 1):
         bits = flags[at]
         if not bits & _OPEN or flags[at + 1] & ~_NOUN:
             continue
-        if bits & wc.DATED and at and flags[at - 1] & (wc.DETERMINER | wc.QUANTITY):
+        if bits & wc.CLITIC:
+            flags[at] &= ~(wc.BE | wc.CLITIC)
+        elif at and flags[at - 1] & (wc.DETERMINER | wc.QUANTITY):
             flags[at] &= ~wc.DATED
-        if bits & wc.BE and "'" in tokens[at] and tokens[at] not in words:
-            flags[at] &= ~wc.BE
 
 
 def stretch(clauses: list[Clause], number: int) -> int:

@@ -85,8 +85,6 @@ class Judge:
     def __init__(self, lexicon: Lexicon, tokens: list[str], context: Context) -> None:
         self._lexicon, self._tokens, self.context = lexicon, tokens, context
         self._flags = lexicon.classify(tokens)
-        if lexicon.adjacent:
-            chain.settle(lexicon.words, tokens, self._flags)
         self._shape = unspaced if lexicon.unspaced else adjacent if lexicon.adjacent else frame
         self._clauses: list[Clause] = []
         self._sentence = self._before = self._dated = 0
@@ -100,6 +98,8 @@ class Judge:
         """
         if self._governed():
             return
+        if self._lexicon.adjacent:
+            chain.settle(self._flags)
         self._clauses = cut(self._flags, adjacent=self._lexicon.adjacent)
         for clause in self._clauses:
             self._sentence |= clause.union

@@ -273,7 +273,8 @@ class Lexicon:
             if head in self._elided:
                 return self._behind_elision(self.words.get(head, 0), token[len(head) :])
             stem, _, clitic = token.rpartition("'")
-            return self.words.get("'" + clitic, 0) | (self.words.get(stem, 0) & ~(wc.CLAIMING | wc.PHRASE))
+            bits = self.words.get("'" + clitic, 0) | (self.words.get(stem, 0) & ~(wc.CLAIMING | wc.PHRASE))
+            return bits | wc.CLITIC if bits & wc.BE else bits
         if "-" in token and token.startswith(self._prefixes):
             return self.words.get(token.partition("-")[2], 0) & ~wc.PHRASE
         if self._enclitics and token.endswith(self._enclitics):

@@ -132,6 +132,7 @@ CLOSE: Final = 1 << 60
 MARK: Final = 1 << 61  # a check mark
 ARROW: Final = 1 << 62
 QUOTED: Final = 1 << 63  # a quoted name, inline code or a reference
+CLITIC: Final = 1 << 120  # ends in a verb of its own, or in what looks like one: "Ann's"
 PHRASE: Final = 1 << 64  # may begin a listed phrase
 
 NOMINAL: Final = PLACE | HISTORY
