@@ -157,6 +157,7 @@ def test_an_answer_that_ends_in_asking_for_a_go_ahead(end: str, stands: bool) ->
         ("| box | tha status |\n|---|---|\n| it | sent |", []),
         ("| box |\n|---|\n| it | sent |", ["sent |"]),
         ("| status | sent |", ["sent |"]),
+        ("| box | status sent |", ["sent |"]),
         ("box\n\n| status | sent |", ["sent |"]),
         ("| box | status |\n\nIt is here.\n\n| it | sent |", ["sent |"]),
         ("| box | plan |\n|---|---|\n| it | sent |", ["sent |"]),

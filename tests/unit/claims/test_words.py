@@ -141,6 +141,7 @@ def test_words_are_parted_within_bounds() -> None:
 
     assert list(parting.spans(text, 2, 4)) == [(2, 4)]
     assert list(parting.spans(text, 1, 3)) == [(1, 2), (2, 3)]
+    assert list(parting.spans("words", 1, 3)) == [(1, 3)]
 
 
 def test_the_headings_above_a_place() -> None:
