@@ -48,6 +48,8 @@ def read(text: str) -> list[tuple[str, str, str]]:
         ("sav dee", "sav", "bb"),
         ("sav dee van tha", "sav", "bb"),
         ("sav tha uf dee", "sav", "aa"),
+        ("ik heb sav tha dee", "sav", "bb"),
+        ("ai hav sav tha dee", "sav", "aa"),
     ],
 )
 def test_a_shared_form_is_of_the_language_whose_words_stand_beside_it(text: str, word: str, code: str) -> None:
@@ -147,6 +149,7 @@ def little_effort(monkeypatch: pytest.MonkeyPatch) -> None:
     ("text", "claims"),
     [
         ("ai hav nott sav. ai hav nott sav.", []),
+        (f"{'xx ' * 60}\n\nAi hav nott sav. ai hav nott sav.", []),
         ("ai hav nott sav. ai hav nott sav. ai hav nott bild.", [("bild", 46, "not read")]),
         ("ai hav nott sav. xxx xxx xxx. ai hav nott sav.", []),
         ("ai hav sav. ai hav nott sav. ai hav nott bild.", [("sav", 7, "I have done")]),

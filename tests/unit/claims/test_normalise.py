@@ -154,6 +154,7 @@ def test_the_values_of_json_are_lines() -> None:
 
     assert list(filter(None, lines)) == ["the page was saved today.", "saved", "items", "a b c saved d"]
     assert len(Reading(text).text) == len(text)
+    assert all(Reading(text).text.index(word) == text.index(word) for word in ("items", "a b c", "today"))
 
 
 @pytest.mark.parametrize(

@@ -73,6 +73,7 @@ def _joined(parts: list[str]) -> list[str]:
         "Ask A. Orlov",
         "On the 3. floor",
         "On the 12. floor",
+        "On the 3. f",
         "Am 3. Mai",
         "Version 1.2 is out",
         "See page.html for it",
