@@ -86,7 +86,7 @@ def _statements(changes: Sequence[Change], positions: dict[str, int]) -> Iterato
                 yield RUN, (*named, *state)
             else:
                 yield GO_ON, (columns.status.value, run.sequence, *state, run.id)
-                if columns.settles:
+                if columns.forgets:
                     yield FORGET, (run.id,)
             for number, kind, facts, content in columns.events:
                 yield EVENT, (run.id, number, kind, now, facts, content)

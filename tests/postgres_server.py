@@ -77,8 +77,11 @@ class Server:
         with psycopg.connect(self.dsn()) as db:
             db.execute(f"SET search_path = {self._emptied}".encode())
             db.execute("SET session_replication_role = replica")
-            for table in ("event", "message", "run", "conversation", "tool_write"):
+            for table in ("event", "message", "run", "conversation", "tool_write", "mark"):
                 db.execute(f"DELETE FROM {table}".encode())
+            for table in ("event", "message"):
+                db.execute(f"DROP TRIGGER IF EXISTS {table}_is_sealed ON {table}".encode())
+            db.execute("DROP FUNCTION IF EXISTS refuse_plain")
             db.execute("UPDATE feed SET position = 0")
         return self._emptied
 

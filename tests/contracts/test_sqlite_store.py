@@ -9,10 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from nr_agent_core.adapters.aes_gcm_cipher import AesGcmCipher
 from nr_agent_core.adapters.sqlite import SqliteStore
 from nr_agent_core.ports.unit_of_work import UnitOfWork
 from nr_agent_core.testing.contracts import UnitOfWorkContract
 from nr_agent_core.testing.manual_clock import ManualClock
+
+CIPHER = AesGcmCipher({"k1": bytes(32)}, current="k1")
 
 
 class SqliteContract(UnitOfWorkContract):
@@ -41,6 +44,14 @@ class TestSqliteStoreInMemory(SqliteContract):
     def store(self, clock: ManualClock) -> UnitOfWork:
         """A store in memory."""
         return SqliteStore(":memory:", clock=clock)
+
+
+class TestSealedSqliteStore(SqliteContract):
+    @pytest.fixture
+    def store(self, clock: ManualClock, tmp_path: Path) -> Iterator[UnitOfWork]:
+        """A store that encrypts, in a new file."""
+        with closing(SqliteStore(tmp_path / "chat.db", clock=clock, synchronous="NORMAL", cipher=CIPHER)) as store:
+            yield store
 
 
 class raw:  # noqa: N801 - reads as a function

@@ -77,7 +77,7 @@ def test_an_older_schema_is_brought_up_to_date(postgres: Server, fresh: str, mon
         for _ in range(2):
             assert store.conversation_row("c1") is not None
             assert asked(store, "SELECT x FROM further ORDER BY x") == [(1,), (2,)]
-            assert asked(store, "SELECT version FROM schema_version") == [(3,)]
+            assert asked(store, "SELECT version FROM schema_version") == [(len(schema.STEPS),)]
             store.close()
 
 

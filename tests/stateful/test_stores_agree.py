@@ -1,7 +1,7 @@
 """
 Several stores, one story: whatever happens, in whatever order, all give the same answers and the same refusals.
 
-Memory is the measure; SQLite always takes part, PostgreSQL where a server can start. Beside each of
+Memory is the measure; SQLite takes part, plain and encrypted, and PostgreSQL where a server can start. Beside each of
 them another store, on the same file or schema, is opened anew for each look back, so that what a
 process remembers is compared with what it would read.
 """
@@ -19,6 +19,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from nr_agent_core.adapters.aes_gcm_cipher import AesGcmCipher
 from nr_agent_core.adapters.memory import MemoryStore
 from nr_agent_core.adapters.postgres import PostgresStore
 from nr_agent_core.adapters.sqlite import SqliteStore
@@ -26,6 +27,7 @@ from nr_agent_core.domain.conversation import MessageRole
 from nr_agent_core.domain.errors import AgentCoreError
 from nr_agent_core.domain.failures import FailureCode
 from nr_agent_core.domain.notices import Notice, NoticeCode
+from nr_agent_core.domain.privacy import Privacy
 from nr_agent_core.domain.run_events import ClaimReason, RunFailed
 from nr_agent_core.domain.run_status import RunReason, RunStatus
 from nr_agent_core.domain.tool_result import Outcome, RecordReference, RecordWrite, WriteKind
@@ -39,7 +41,11 @@ CONVERSATIONS = ("c1", "c2")
 TEXTS = ("", "Save it.", "a\0b\x10", "ü😀")
 NOTICES = ((), (Notice(NoticeCode.NOTHING_SAVED),), (Notice(NoticeCode.CALL_NOT_MADE, {"tools": ["x\0", 1, None]}),))
 
+CIPHER = AesGcmCipher({"k1": bytes(32)}, current="k1")
+
 Step = Callable[[RunScript], AppendEvents]
+
+LEVELS = tuple(Privacy)
 
 conversations = st.sampled_from(CONVERSATIONS)
 budgets = st.sampled_from((0, 1, 5, 12, 40, 10_000))
@@ -61,10 +67,11 @@ class StoresAgree(RuleBasedStateMachine):
         super().__init__()
         self.clock = ManualClock()
         self.directory = Path(tempfile.mkdtemp(prefix="stores-agree-"))
-        self.path = self.directory / "chat.db"
+        self.path, self.sealed_path = self.directory / "chat.db", self.directory / "sealed.db"
         self.memory: UnitOfWork = MemoryStore(clock=self.clock)
         self.makers: list[Callable[[], UnitOfWork]] = [
-            lambda: SqliteStore(self.path, synchronous="NORMAL", clock=self.clock)
+            lambda: SqliteStore(self.path, synchronous="NORMAL", clock=self.clock),
+            lambda: SqliteStore(self.sealed_path, synchronous="NORMAL", clock=self.clock, cipher=CIPHER),
         ]
         if self.server is not None:
             dsn, self.schema = self.server.dsn(), self.server.schema()
@@ -102,7 +109,8 @@ class StoresAgree(RuleBasedStateMachine):
     def tell(self, script: RunScript, step: Callable[[RunScript], AppendEvents], *others: Change) -> None:
         """One more append of a script; it goes on only when the stores took it."""
         after = script.copy()
-        if self.commit(step(after), *others):
+        change = attrs.evolve(step(after), privacy=LEVELS[len(self.left_behind) % 3])
+        if self.commit(change, *others):
             self.left_behind.append(script.copy())
             script.run, script.events = after.run, after.events
 
@@ -152,7 +160,7 @@ class StoresAgree(RuleBasedStateMachine):
         """A run begins, with its message or alone, often while another one is unsettled."""
         self.number += 1
         script = RunScript(f"r{self.number}", conversation=conversation, lease_for=lease)
-        change = script.start(queued=queued, message=self.number)
+        change = script.start(queued=queued, message=self.number, text="The password is tulip7.")
         message = [said(conversation, "Please.", run_id=script.run.id)] if conversation and together else []
         if self.commit(*message, change):
             self.scripts.append(script)

@@ -130,7 +130,7 @@ def test_an_append_that_settles_stores_no_content() -> None:
     assert isinstance(dropped, codec.AppendColumns)
     assert kept.events[0].content is not None
     assert [event.content for event in dropped.events] == [None, None]
-    assert (kept.settles, kept.lease_for, dropped.settles, dropped.lease_for) == (False, 60.0, True, 0.0)
+    assert (kept.forgets, kept.lease_for, dropped.forgets, dropped.lease_for) == (False, 60.0, True, 0.0)
     assert (kept.status, dropped.status) == (RunStatus.RUNNING, RunStatus.CANCELLED)
 
 

@@ -2,8 +2,9 @@
 Stored forms: what a store keeps of events, notices and changes, and how it is read again.
 
 :mod:`.forms` makes JSON of events and notices and reads it strictly; :mod:`.columns` makes the
-columns of one change, :mod:`.rows` the rows beside it. :mod:`.window` keeps what was read of a
-conversation. Every store uses them, so that what is stored does not depend on where.
+columns of one change, :mod:`.rows` the rows beside it. :mod:`.sealing` encrypts, :mod:`.rotation`
+changes the key. :mod:`.window` keeps what was read of a conversation. Every store uses them, so that
+what is stored does not depend on where.
 """
 
 from nr_agent_core.codec.columns import (
@@ -14,6 +15,7 @@ from nr_agent_core.codec.columns import (
     MessageColumns,
     columns_of,
     read_run_row,
+    with_redaction,
 )
 from nr_agent_core.codec.forms import (
     dump,
@@ -25,6 +27,7 @@ from nr_agent_core.codec.forms import (
     require_storable,
     restore_nul,
 )
+from nr_agent_core.codec.rotation import RotationSource, rotate
 from nr_agent_core.codec.rows import (
     last_kinds,
     read_message,
@@ -33,15 +36,19 @@ from nr_agent_core.codec.rows import (
     state_at,
     write_columns,
 )
+from nr_agent_core.codec.sealing import SEALED, Sealing
 from nr_agent_core.codec.window import END, Window, Windows, WindowSource
 
 __all__ = [
     "END",
+    "SEALED",
     "AddColumns",
     "AppendColumns",
     "ChangeColumns",
     "LetGoColumns",
     "MessageColumns",
+    "RotationSource",
+    "Sealing",
     "Window",
     "WindowSource",
     "Windows",
@@ -59,6 +66,8 @@ __all__ = [
     "read_write",
     "require_storable",
     "restore_nul",
+    "rotate",
     "state_at",
+    "with_redaction",
     "write_columns",
 ]

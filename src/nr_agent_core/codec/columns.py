@@ -3,20 +3,22 @@ The columns of one change, before any store has seen them.
 
 What an append keeps and what it forgets is decided here, once for every store:
 
-- an append that settles its run stores no content, and neither does a late outcome (E4);
+- an append that settles its run stores only content that its level keeps, and so it is kept of the
+  run's earlier events; a late outcome stores none (E4);
 - only a running run has a lease, and a late outcome leaves it as it is (R7, R8);
 - only a waiting run has an expiry (A4).
 
 A text that no store can hold is refused here, before a transaction is open.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, TypeAlias, assert_never
 
-from nr_agent_core.codec.forms import dump, dump_notices, member, require_storable, restore_nul
+from nr_agent_core.codec.forms import dump, dump_notices, escape_nul, load, member, require_storable, restore_nul
 from nr_agent_core.domain.conversation import NewMessage
 from nr_agent_core.domain.errors import InvalidValueError, StoredFormError
 from nr_agent_core.domain.failures import FailureCode
+from nr_agent_core.domain.privacy import Privacy
 from nr_agent_core.domain.run import Run
 from nr_agent_core.domain.run_events import ApprovalDecided, Claimed, RunCancelled, RunEvent, RunFailed, ToolFinished
 from nr_agent_core.domain.run_status import RunReason, RunStatus
@@ -42,8 +44,9 @@ class AppendColumns(NamedTuple):
 
     ``declined`` is None when no call was denied in it, else the tools of all denied calls of the
     run. ``lease_for`` is None when the lease stays as it is. ``claims`` asks for a queued run whose
-    time has come, or a running one whose lease has expired; ``settles`` forgets the content of
-    the run's earlier events.
+    time has come, or a running one whose lease has expired. ``keeps`` is None unless the append
+    settles its run; then it says what becomes of the content of the run's earlier events, and
+    ``redacted`` what takes the place of the content of some.
     """
 
     run: Run
@@ -55,12 +58,23 @@ class AppendColumns(NamedTuple):
     expires_at: float | None
     lease_for: float | None
     claims: bool
-    settles: bool
+    keeps: Privacy | None
+    redacted: tuple[tuple[int, str | None], ...] = ()
+
+    @property
+    def forgets(self) -> bool:
+        """Whether the content of all earlier events goes."""
+        return self.keeps is Privacy.METADATA
+
+    @property
+    def redacts(self) -> bool:
+        """Whether the content of earlier events has to be redacted first (:func:`with_redaction`)."""
+        return self.keeps is Privacy.REDACTED and self.expected > 0
 
 
 class MessageColumns(NamedTuple):
     """
-    A message as it is stored; ``expected`` is the position it must get, or None.
+    A message as it is stored, NUL escaped; ``expected`` is the position it must get, or None.
     """
 
     expected: int | None
@@ -129,20 +143,55 @@ def _append(change: AppendEvents) -> AppendColumns:
         found = f"{len(events)} events behind {expected} for a state at {run.sequence}"
         raise InvalidValueError(f"an append to run {run.id!r}", found, "events that lead to the state given with them")
     require_storable(f"run {run.id!a}", run.id, run.owner, run.conversation, run.error)
-    settles, late_only = run.settled, all(map(_late, events))
+    late_only = all(map(_late, events))
+    # A late outcome finds its run settled, and what was kept then stays.
+    keeps = change.privacy if run.settled and not late_only else None
     request = run.request
     return AppendColumns(
         run=run,
         status=run.status,
         expected=expected,
-        events=tuple(_event_columns(number, event, settles) for number, event in enumerate(events, expected)),
+        events=tuple(_event_columns(number, event, keeps) for number, event in enumerate(events, expected)),
         writes=tuple(_writes(events, expected)),
         declined=_declined(change),
         expires_at=None if request is None else request.expires_at,
         lease_for=None if late_only else change.lease_for if run.status is RunStatus.RUNNING else 0.0,
         claims=any(type(event) is Claimed for event in events),
-        settles=settles,
+        keeps=keeps,
     )
+
+
+def with_redaction(
+    stored: Sequence[ChangeColumns], rows_of: Callable[[str], Iterable[Sequence[Any]]]
+) -> list[ChangeColumns]:
+    """
+    *stored*, knowing what takes the place of content that has to be redacted.
+
+    It is read before the transaction: the expected sequence shows that nothing was added since.
+
+    Args:
+        stored: what one commit stores.
+        rows_of: number, kind, facts and content of the events of a run that have content.
+    """
+    return [
+        columns._replace(redacted=tuple(_redacted(rows_of(columns.run.id))))
+        if isinstance(columns, AppendColumns) and columns.redacts
+        else columns
+        for columns in stored
+    ]
+
+
+def _redacted(rows: Iterable[Sequence[Any]]) -> Iterable[tuple[int, str | None]]:
+    """What changes. What cannot be read cannot be redacted: it is forgotten."""
+    from nr_agent_core.domain.redaction import redacted_event
+
+    for number, kind, facts, content in rows:
+        try:
+            kept = dump(redacted_event(load(kind, facts, content)))[2]
+        except StoredFormError:
+            kept = None
+        if kept != content:
+            yield number, kept
 
 
 def _declined(change: AppendEvents) -> tuple[str, ...] | None:
@@ -198,15 +247,20 @@ def read_run_row(columns: Sequence[Any]) -> RunRow:
 def _message(message: NewMessage, subject: str) -> MessageColumns:
     require_storable(subject, message.text, message.run_id)
     notices = dump_notices(message.notices)
-    return MessageColumns(message.position, message.role.value, message.text, message.run_id, message.tokens, notices)
+    text = escape_nul(message.text)
+    return MessageColumns(message.position, message.role.value, text, message.run_id, message.tokens, notices)
 
 
 def _late(event: RunEvent) -> bool:
     return type(event) is ToolFinished and event.late
 
 
-def _event_columns(number: int, event: RunEvent, settles: bool) -> EventColumns:
-    return EventColumns(number, *dump(event, content=not (settles or _late(event))))
+def _event_columns(number: int, event: RunEvent, keeps: Privacy | None) -> EventColumns:
+    if keeps is Privacy.REDACTED:
+        from nr_agent_core.domain.redaction import redacted_event
+
+        event = redacted_event(event)
+    return EventColumns(number, *dump(event, content=not (keeps is Privacy.METADATA or _late(event))))
 
 
 def _writes(events: Sequence[RunEvent], expected: int) -> list[tuple[int, RecordWrite]]:

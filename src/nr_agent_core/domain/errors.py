@@ -18,9 +18,11 @@ Every error of the library, and when it is raised.
     ├── IllegalMoveError             the run's status refuses this event
     ├── StoreError                   the store could not do its work
     │   ├── StoreUnavailableError    locked, full, gone, or the outcome of a commit is unknown
+    │   │   └── ContentKeyError      the key for encrypted content is not here
     │   ├── RunUnreadableError       the stream exists but cannot be read
     │   ├── StoredFormError          a stored row is damaged
-    │   │   └── NewerFormError       a stored row or schema was written by a newer release
+    │   │   ├── NewerFormError       a stored row or schema was written by a newer release
+    │   │   └── ContentDamagedError  encrypted content is not what was encrypted for this place
     │   └── AppendOnlyError          a change of stored facts was tried
     ├── NothingWrittenError          raised by a tool: it failed and wrote nothing
     └── ProviderError                raised by a model provider; carries a FailureClass
@@ -218,6 +220,18 @@ class StoreUnavailableError(StoreError):
     """
 
 
+class ContentKeyError(StoreUnavailableError):
+    """
+    Content cannot be encrypted or read: its key is not here (E7).
+
+    Nothing was read and nothing stored. The content is not damaged: with its key it can be read.
+    """
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"content cannot be read or stored: {why}; give the store a cipher with that key")
+        self.why = why
+
+
 class RunUnreadableError(StoreError):
     """
     The run's stream exists, or should, but cannot be read. This never means "nothing happened" (E5).
@@ -246,6 +260,12 @@ class NewerFormError(StoredFormError):
     def __init__(self, subject: str, found: object, known: object) -> None:
         StoreError.__init__(self, f"stored {subject} is of form {found!r}; this release knows up to {known!r}: upgrade")
         self.subject, self.found, self.known, self.why = subject, found, known, "newer form"
+
+
+class ContentDamagedError(StoredFormError):
+    """
+    Encrypted content is not what was encrypted for its place. Nothing of it was read (E7).
+    """
 
 
 class AppendOnlyError(StoreError):

@@ -30,6 +30,9 @@ CUT = "[...]"
 WITHHELD = "[withheld]"
 """Stands for a text that could not be read or does not come to rest."""
 
+SECRET = "[secret]"  # noqa: S105 - what stands where one was
+"""Stands for a secret."""
+
 _ROUNDS = 12
 _STORED_LEVELS = 40
 _FRAMES_AT_EACH_END = 20
@@ -62,6 +65,17 @@ def sanitise(text: str, *, limit: int | None = STORED_LIMIT) -> str:
     if limit is None or (len(whole) <= limit and (head == text or whole.endswith((CUT, WITHHELD)))):
         return whole
     return _cut(whole, limit)
+
+
+def without_secrets(text: str) -> str:
+    """
+    *text* without secrets, accounts, and addresses that hold such: all else stays (E4).
+
+    Returns:
+        A fixed point; *text* itself when no secret is found in it.
+    """
+    cleaned = _at_rest(text, "SECRET_RULES")
+    return text if cleaned == text or cleaned == _at_rest(text, "PREPARING_RULES") else cleaned
 
 
 def failure_text(error: BaseException) -> str:
@@ -119,10 +133,10 @@ def _frames(traceback: TracebackType | None) -> Iterator[str]:
     yield from frames
 
 
-def _at_rest(text: str) -> str:
+def _at_rest(text: str, rules: str = "RULES") -> str:
     """What is left of *text* when the rules find nothing more in it."""
     for _ in range(_ROUNDS):
-        redacted = _redacted(text)
+        redacted = _redacted(text, rules)
         if redacted == text:
             return text
         text = redacted
@@ -167,17 +181,17 @@ def _head(text: str, length: int) -> str:
     return text[:place] + CUT if place else WITHHELD
 
 
-def _redacted(text: str) -> str:
-    for pattern, replacement in _rules():
+def _redacted(text: str, rules: str = "RULES") -> str:
+    for pattern, replacement in _rules(rules):
         text = pattern.sub(replacement, text)
     return text
 
 
 @functools.cache
-def _rules() -> tuple[_Rule, ...]:
-    from nr_agent_core.domain.sanitiser_rules import RULES
+def _rules(name: str) -> tuple[_Rule, ...]:
+    from nr_agent_core.domain import sanitiser_rules
 
-    return tuple((re.compile(pattern), replacement) for pattern, replacement in RULES)
+    return tuple((re.compile(pattern), replacement) for pattern, replacement in getattr(sanitiser_rules, name))
 
 
 @functools.cache

@@ -22,6 +22,12 @@ def _backslash_path_kept(match: re.Match[str]) -> str:
     return "[path]" if _names_a_file(found.rpartition("\\")[2]) else found
 
 
+def _address_kept(match: re.Match[str]) -> str:
+    """An address stays when it holds neither an account nor values."""
+    found = match[0].lower()
+    return "[address]" if any(mark in found for mark in ("@", "=", "%40", "%3d")) else match[0]
+
+
 def _names_a_file(last: str) -> bool:
     _, dot, ending = last.rpartition(".")
     return bool(dot) and ending.isalnum() and ending[:1].isalpha()
@@ -193,6 +199,11 @@ _HEADERS = r"((?:proxy-)?authorization|(?:set-)?cookie|x-[a-z0-9\-]{0,40}(?:key|
 _QUOTED = r"(?:'[^'\n]{0,80}'|\"[^\"\n]{0,80}\"|`[^`\n]{0,80}`)"
 _V6 = r"(?:[0-9A-Fa-f]{0,4}:){2,}(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9A-Fa-f]{0,4})(?:%\w+)?"
 
+# Addresses that may hold a password.
+_ADDRESS = rf"{_SCHEME}[^\s\"'<>]*+(?:[\"'][^\s\"'<>]{{0,64}}@[^\s\"'<>]*+)?"
+_QUOTED_ACCOUNT = rf"{_QUOTED}@(?:{_QUOTED}|\S++)"
+_ACCOUNT = r"(?<![\w.+\-%:/~!$*#&])[\w.+\-%:/~!$*#&]*+@[\w.\-:\[\]]++"
+
 RULES: tuple[tuple[str, "str | Callable[[re.Match[str]], str]"], ...] = (
     # What no log line should carry, and what could hide a shape from the rules below.
     ("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]", ""),
@@ -201,7 +212,7 @@ RULES: tuple[tuple[str, "str | Callable[[re.Match[str]], str]"], ...] = (
     (r"(?<!\\)\\++u00(2[267]|3[acdeACDE])|&(quot|amp|apos|lt|gt|#0?3[49]|#x2[27]);", _unescaped),
     (r"(?s)-----BEGIN (?:[A-Z0-9 ]{0,60})-----.*?(?:-----END [A-Z0-9 ]{0,60}-----|\Z)", "[secret]"),
     # Addresses with a scheme, whole: they may hold a password, a host, a path and a query.
-    (rf"{_SCHEME}[^\s\"'<>]*+(?:[\"'][^\s\"'<>]{{0,64}}@[^\s\"'<>]*+)?", "[address]"),
+    (_ADDRESS, "[address]"),
     # SQL, to the end of the text: a string literal may hold anything, a closing bracket or a blank line too.
     (rf"(?s)(?:{_SQL}).*", "[sql]"),
     # Headers, to the end of the line or quote.
@@ -230,8 +241,8 @@ RULES: tuple[tuple[str, "str | Callable[[re.Match[str]], str]"], ...] = (
     (rf"(?i){_KEY_OF}{_PLAIN_END}(?-i:{_HAS_DIGIT_OR_MARK}){_VALUE}", r"\1\2[secret]"),
     (_START + _VENDOR_KEYS, "[secret]"),
     # Accounts and other names that a database or a server is known by.
-    (rf"{_QUOTED}@(?:{_QUOTED}|\S++)", "[address]"),
-    (r"(?<![\w.+\-%:/~!$*#&])[\w.+\-%:/~!$*#&]*+@[\w.\-:\[\]]++", "[address]"),
+    (_QUOTED_ACCOUNT, "[address]"),
+    (_ACCOUNT, "[address]"),
     (rf"(?i){_STORED_IN}{_PLAIN_END}(?-i:{_HAS_DIGIT_OR_MARK}){_VALUE}", r"\1[address]"),
     # Addresses without a scheme.
     (rf"(?:(?<![\w:.])|(?<=\\[nrt]))\[?{_V6}(?:\]:\d+|\](?!\w))?", _v6_kept),
@@ -256,3 +267,27 @@ RULES: tuple[tuple[str, "str | Callable[[re.Match[str]], str]"], ...] = (
     (r"(\[(?:secret|address|path|sql)\])\1+", r"\1"),
 )
 """In the order of their use: what is found, and what stands for it."""
+
+
+_PLACES = (_path_kept, _backslash_path_kept, _v6_kept, _port_kept)
+_WITH_ACCOUNT = {_ADDRESS: _address_kept, _QUOTED_ACCOUNT: "[address]", _ACCOUNT: "[address]"}
+
+
+def _removes_places(replacement: "str | Callable[[re.Match[str]], str]") -> bool:
+    if isinstance(replacement, str):
+        return any(mark in replacement for mark in ("[address]", "[path]", "[sql]"))
+    return replacement in _PLACES
+
+
+SECRET_RULES = tuple(
+    (pattern, _WITH_ACCOUNT.get(pattern, replacement))
+    for pattern, replacement in RULES
+    if pattern in _WITH_ACCOUNT or not _removes_places(replacement)
+)
+"""The same without those that remove places alone: what the redactor of stored content uses (E4)."""
+
+PREPARING_RULES = RULES[:3]
+"""The first of them: they remove nothing, but show what the others look for."""
+
+SECRET_NAME = rf"(?i)(?:{_KEY_NAMES}|authori[sz])|\A(?:pass|pin|otp|sig|sas|code_verifier)\Z"
+"""A name whose value is a secret, wherever values stand by name."""

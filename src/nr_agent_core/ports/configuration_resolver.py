@@ -31,7 +31,8 @@ class Configuration(Value):
         prompt: the host's own part of the system prompt.
         four_eyes: whether an owner's own approval of an own run is refused (A3).
         approval_expiry: seconds a card may wait; None means for ever (A4).
-        privacy: reserved; this release keeps facts only once a run has settled, whatever it says (E4).
+        privacy: what is kept of a run's content once it has settled: ``metadata`` (facts only),
+            ``redacted`` (content without secrets) or ``full``; anything else is ``metadata`` (E4).
         max_rounds: rounds with tools of one run, 1 to 20 (R4).
     """
 
@@ -67,7 +68,7 @@ def _are_names(value: object) -> bool:
 
 class ConfigurationResolver(Protocol):
     """
-    Asked whenever a segment opens.
+    Asked whenever a segment opens, and when a run is ended without one, for what is kept of it (E4).
     """
 
     def resolve(self, conversation: str | None, owner: str) -> Configuration | None:

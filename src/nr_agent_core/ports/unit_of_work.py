@@ -8,6 +8,7 @@ from typing import Protocol, TypeAlias
 import attrs
 
 from nr_agent_core.domain.conversation import NewMessage
+from nr_agent_core.domain.privacy import Privacy
 from nr_agent_core.domain.run import Run
 from nr_agent_core.domain.run_events import RunCancelled, RunEvent, RunFailed
 from nr_agent_core.domain.run_status import RunReason
@@ -44,13 +45,15 @@ class AddMessages(Value):
 class AppendEvents(Value):
     """
     Events of one run behind the *expected* ones. ``run`` is the state after them; ``lease_for``
-    is how many seconds nobody may take the run over (R3, R8).
+    is how many seconds nobody may take the run over (R3, R8). ``privacy`` is what an append that
+    settles its run keeps of the run's content (E4).
     """
 
     run: Run
     expected: int
     events: tuple[RunEvent, ...]
     lease_for: float = 0.0
+    privacy: Privacy = Privacy.METADATA
 
 
 @attrs.frozen(repr=False, eq=False)
@@ -84,10 +87,14 @@ class UnitOfWork(ConversationStore, RunStore, Protocol):
         Store all *changes* in their order in one durable transaction on a connection of the store's own.
 
         Each appended event becomes a row; each of its writes a row of the feed with a position in
-        commit order (E2). An append that settles its run forgets the content of the run's events
-        and stores none with it (E4). A ``claimed`` is taken for a queued run once its time has
-        come, and for a running one once its lease has expired, checked in the same statement (R8).
-        The time of a queued run has come when it was queued, unless a later one was named.
+        commit order (E2). An append that settles its run stores only content that its level keeps,
+        and what the level does not keep of the run's earlier events is forgotten in the same
+        transaction, or redacted; what was redacted or kept stays so from then on. ``LetGo`` keeps
+        no content, and a late outcome brings none, whatever the level (E4).
+
+        A ``claimed`` is taken for a queued run once its time has come, and for a running one once
+        its lease has expired, checked in the same statement (R8). The time of a queued run has come
+        when it was queued, unless a later one was named.
 
         Raises:
             StaleAppendError: a run is not at the expected sequence.
@@ -100,6 +107,7 @@ class UnitOfWork(ConversationStore, RunStore, Protocol):
                 one, or a text holds half a surrogate pair.
             StoredFormError: the row of a run and its stream disagree.
             StoreUnavailableError: the store is locked, full or gone; the changes count as refused.
+                Also ContentKeyError: content of the run, or of the commit, needs a key that is not here (E7).
 
         In all cases nothing of *changes* was stored, except that after StoreUnavailableError it is
         not known.

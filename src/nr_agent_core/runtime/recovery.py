@@ -8,6 +8,7 @@ import attrs
 
 from nr_agent_core.domain.errors import LostRaceError, RunUnreadableError, StoredFormError
 from nr_agent_core.domain.failures import FailureCode
+from nr_agent_core.domain.privacy import privacy_level
 from nr_agent_core.domain.run import Run
 from nr_agent_core.domain.run_events import Claimed, ClaimReason, RunEvent, RunFailed
 from nr_agent_core.domain.run_status import RunReason, RunStatus
@@ -49,7 +50,9 @@ class Recovery:
             return self._give_up(run, claimed)
         configuration = self._wiring.configuration(run.conversation, run.owner)
         if configuration is None or configuration.model is None:
-            return self._segments.settle(run, (claimed, not_configured(configuration, outside=outside)))
+            failed = not_configured(configuration, outside=outside)
+            kept = privacy_level(configuration and configuration.privacy)
+            return self._segments.settle(run, (claimed, failed), privacy=kept)
         on_worker = run.status is RunStatus.QUEUED
         return self._segments.perform(run, (claimed,), configuration, on_worker=on_worker)
 

@@ -23,6 +23,7 @@ from nr_agent_core.domain.errors import (
 )
 from nr_agent_core.domain.failures import FailureCode
 from nr_agent_core.domain.gate import Gate
+from nr_agent_core.domain.privacy import Privacy, privacy_level
 from nr_agent_core.domain.reader import Reader
 from nr_agent_core.domain.run import Run, fold
 from nr_agent_core.domain.run_events import RunCancelled, RunEvent, RunFailed, Started
@@ -198,7 +199,8 @@ class Segments:
         )
         if configuration is None or configuration.model is None:
             failed = failed or not_configured(configuration)
-            settled = self.settle(run, (started, failed), opening_changes)
+            kept = privacy_level(configuration and configuration.privacy)
+            settled = self.settle(run, (started, failed), opening_changes, privacy=kept)
             return SegmentEnd(settled, None, ended_notices(settled))
         return self.perform(run, (started,), configuration, reader=reader, text=text, opening_changes=opening_changes)
 
@@ -251,6 +253,7 @@ class Segments:
                 approval_expiry=configuration.approval_expiry,
                 stored=stored,
                 on_worker=on_worker,
+                privacy=privacy_level(configuration.privacy),
                 late=late.take,
                 opening_changes=opening_changes,
             )
@@ -275,24 +278,39 @@ class Segments:
 
     # -- settling without a segment -----------------------------------------------------------
 
-    def settle(self, run: Run, events: tuple[RunEvent, ...], before: tuple[Change, ...] = ()) -> Run:
+    def settle(
+        self,
+        run: Run,
+        events: tuple[RunEvent, ...],
+        before: tuple[Change, ...] = (),
+        *,
+        privacy: Privacy | None = None,
+    ) -> Run:
         """
         Append *events*, the last of which settles the run, with the message that it leaves (F5).
+
+        Without *privacy* what is in force now decides what is kept of its content (E4).
 
         Raises:
             LostRaceError: the run moved on meanwhile. Nothing was stored.
         """
-        changes, settled = self.settling(run, events)
+        changes, settled = self.settling(run, events, privacy=privacy)
         if self.wiring.store is not None:
             self.wiring.store.commit((*before, *changes))
         return settled
 
-    def settling(self, run: Run, events: tuple[RunEvent, ...]) -> tuple[tuple[Change, ...], Run]:
+    def settling(
+        self, run: Run, events: tuple[RunEvent, ...], *, privacy: Privacy | None = None
+    ) -> tuple[tuple[Change, ...], Run]:
         """The changes that settle *run* by *events*, to be committed by the caller, and the run after them."""
         settled = run
         for event in events:
             settled = settled.after(event)
-        append = AppendEvents(settled, run.sequence, events)
+        if privacy is None:
+            # Nothing in force is no reason to keep more.
+            configuration = self.wiring.configuration_if_any(settled.conversation, settled.owner)
+            privacy = privacy_level(configuration and configuration.privacy)
+        append = AppendEvents(settled, run.sequence, events, privacy=privacy)
         if settled.conversation is None:
             return (append,), settled
         message = assistant_message(run.id, "", ended_notices(settled))

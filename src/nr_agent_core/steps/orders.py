@@ -11,6 +11,7 @@ from nr_agent_core.domain.errors import FailureClass
 from nr_agent_core.domain.gate import Gate
 from nr_agent_core.domain.model_dialogue import ModelRequest
 from nr_agent_core.domain.notices import Notice
+from nr_agent_core.domain.privacy import Privacy
 from nr_agent_core.domain.run import Run
 from nr_agent_core.domain.run_events import (
     RecordedCall,
@@ -123,6 +124,7 @@ class Setting:
         approval_expiry: seconds a card may wait, or None (A4).
         stored: whether the run is kept in a store; without one nothing is announced (R12).
         on_worker: whether a worker drives it, so that a failed model call is tried again later (R8).
+        privacy: what is kept of the run's content if this segment settles it (E4).
         late: outcomes that became known meanwhile, as ``tool`` events (R7).
         opening_changes: what is stored in the transaction of the opening, before its events.
     """
@@ -135,6 +137,7 @@ class Setting:
     approval_expiry: float | None = None
     stored: bool = True
     on_worker: bool = False
+    privacy: Privacy = Privacy.METADATA
     late: Callable[[], Iterable[ToolFinished]] = tuple
     opening_changes: tuple[Change, ...] = ()
 

@@ -157,7 +157,7 @@ class Segment:
         """What is not stored yet, with a lease beyond *deadline* seconds of what comes next (R8)."""
         lease = deadline + self.setting.lease_margin
         self._handed_over = tuple(self._buffer)
-        append = AppendEvents(self.run, self._stored_at, self._handed_over, lease)
+        append = AppendEvents(self.run, self._stored_at, self._handed_over, lease, self.setting.privacy)
         changes = (*self._before, append, *after)
         self._buffer.clear()
         self._before, self._urgent = (), False

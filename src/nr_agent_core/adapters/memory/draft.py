@@ -133,8 +133,13 @@ class Draft:
         )
         if columns.declined is not None:
             stored.declined = columns.declined
-        if columns.settles:
+        if columns.forgets:
             stored.events = tuple(attrs.evolve(event, content=None) for event in stored.events)
+        if columns.redacted:
+            kept = dict(columns.redacted)
+            stored.events = tuple(
+                attrs.evolve(event, content=kept.get(event.number, event.content)) for event in stored.events
+            )
         stored.events += tuple(StoredForm(*event, at=self._now) for event in columns.events)
         for _, write in columns.writes:
             position = len(self._stored.writes) + len(self._writes) + 1

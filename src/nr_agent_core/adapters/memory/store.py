@@ -47,7 +47,7 @@ class MemoryStore:
 
     def commit(self, changes: Sequence[Change]) -> None:
         """Store all *changes*, or none (see the port for errors)."""
-        stored = [codec.columns_of(change) for change in changes]
+        stored = codec.with_redaction([codec.columns_of(change) for change in changes], self._contents)
         with self._lock:
             draft = Draft(self._state, self.now())
             for columns in stored:
@@ -63,6 +63,12 @@ class MemoryStore:
                     case _:
                         assert_never(columns)
             draft.publish()
+
+    def _contents(self, run_id: str) -> list[tuple[int, str, str, str]]:
+        with self._lock:
+            stored = self._state.runs.get(run_id)
+            rows = stored.events if stored else ()
+        return [(row.number, row.kind, row.facts, row.content) for row in rows if row.content is not None]
 
     # ------------------------------------------------------------------------------ conversations
 
@@ -186,7 +192,7 @@ def _message(position: int, columns: codec.MessageColumns, at: float) -> Message
     return Message(
         position=position,
         role=MessageRole(columns.role),
-        text=columns.text,
+        text=codec.restore_nul(columns.text),
         run_id=columns.run_id,
         at=at,
         tokens=columns.tokens,

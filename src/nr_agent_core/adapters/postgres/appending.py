@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, NoReturn, TypeAlias, assert_never
 import psycopg
 
 from nr_agent_core import codec
-from nr_agent_core.adapters.postgres.schema import SETTLED
+from nr_agent_core.adapters.postgres.schema import ALLOW_REWRITING, SETTLED
 from nr_agent_core.domain.errors import (
     ConversationBusyError,
     IllegalMoveError,
@@ -51,12 +51,22 @@ _HOLD = b"""
 
 _OPEN = b"INSERT INTO conversation(id, owner, created_at) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING"
 # Written as the first row of an order: an aggregate here would walk the whole conversation.
+_REDACT = b"""
+    UPDATE event SET content = kept.content
+    FROM unnest(%s::bigint[], %s::text[]) AS kept(seq, content)
+    WHERE event.run = %s AND event.seq = kept.seq
+"""
 _NEXT = "SELECT coalesce((SELECT position FROM message WHERE conversation = %s ORDER BY position DESC LIMIT 1), -1) + 1"
 # One statement finds the next position, compares it with the expected one and takes it.
 _ADD = f"""
     INSERT INTO message(conversation, position, role, run, at, tokens, notices, text)
     SELECT conversation.id, next, %s, %s, %s, %s, %s, %s FROM conversation, LATERAL ({_NEXT}) AS known(next)
     WHERE conversation.id = %s AND (%s::bigint IS NULL OR next = %s::bigint)
+""".encode()
+_POSITIONS = f"""
+    SELECT next FROM unnest(%s::text[]) WITH ORDINALITY AS asked(conversation, number),
+        LATERAL ({_NEXT.replace("%s", "asked.conversation")}) AS known(next)
+    ORDER BY number
 """.encode()
 _LENGTH = f"SELECT 1 WHERE EXISTS (SELECT FROM conversation WHERE id = %s) AND ({_NEXT}) = %s".encode()
 _BEGIN = f"""
@@ -167,6 +177,11 @@ def hold(stored: Iterable[codec.ChangeColumns]) -> Step:
     return Step(_HOLD, (list(conversations), list(runs)))
 
 
+def positions(conversations: Sequence[str]) -> Step:
+    """Asks for the position of the next message of each of *conversations*, which are held."""
+    return Step(_POSITIONS, ([codec.escape_nul(conversation) for conversation in conversations],))
+
+
 def plan(stored: Sequence[codec.ChangeColumns], now: float) -> Iterator[tuple[Step, ...]]:
     """
     The statements that store all changes at the time *now*, without what they add to the feed.
@@ -175,6 +190,8 @@ def plan(stored: Sequence[codec.ChangeColumns], now: float) -> Iterator[tuple[St
     for columns in stored:
         match columns:
             case codec.AppendColumns():
+                if columns.redacted:
+                    yield (Step(ALLOW_REWRITING, ()),)
                 yield tuple(_append(columns, now))
             case codec.AddColumns(conversation, messages, expected):
                 if expected is not None:
@@ -218,7 +235,7 @@ def _open(conversation: str, owner: str, now: float) -> Step:
 def _add(conversation: str, message: codec.MessageColumns, now: float) -> Step:
     known, expected = codec.escape_nul(conversation), message.expected
     run = message.run_id and codec.escape_nul(message.run_id)
-    row = (message.role, run, now, message.tokens, message.notices, codec.escape_nul(message.text))
+    row = (message.role, run, now, message.tokens, message.notices, message.text)
 
     def refuse(db: Database) -> NoReturn:
         _require_conversation(db, conversation)
@@ -255,8 +272,11 @@ def _append(columns: codec.AppendColumns, now: float) -> Iterator[Step]:
         yield _begin(columns, now)
     else:
         yield _go_on(columns, now)
-        if columns.settles:
+        if columns.forgets:
             yield Step(_FORGET, (run,))
+        if columns.redacted:
+            numbers, contents = zip(*columns.redacted, strict=True)
+            yield Step(_REDACT, (list(numbers), list(contents), run))
 
     def refuse(_: Database) -> NoReturn:
         raise StoredFormError(f"run {columns.run.id!r}", "its stream is longer than its row says")

@@ -14,7 +14,7 @@ import psycopg
 from psycopg.pq import TransactionStatus
 
 from nr_agent_core import codec
-from nr_agent_core.adapters.postgres.appending import feed, guarded, hold, plan
+from nr_agent_core.adapters.postgres.appending import feed, guarded, hold, plan, positions
 from nr_agent_core.adapters.postgres.error_mapping import is_lost
 from nr_agent_core.adapters.postgres.schema import REFUSED
 from nr_agent_core.ports.clock import Clock
@@ -32,14 +32,20 @@ class Commit:
         stored: what is stored.
         clock: tells the time of the commit; None: the server does.
         learn: is told the server's time at the moment it came.
+        sealing: encrypts what is stored, once its place is known.
     """
 
-    __slots__ = ("_clock", "_feed", "_held", "_learn", "_stored", "at", "ending")
+    __slots__ = ("_clock", "_feed", "_held", "_learn", "_sealed", "_sealing", "_stored", "at", "ending")
 
     def __init__(
-        self, stored: Sequence[codec.ChangeColumns], clock: Clock | None, learn: Callable[[float], None]
+        self,
+        stored: Sequence[codec.ChangeColumns],
+        clock: Clock | None,
+        learn: Callable[[float], None],
+        sealing: codec.Sealing,
     ) -> None:
         self._stored, self._clock, self._learn = stored, clock, learn
+        self._sealing, self._sealed = sealing, stored
         self._held, self._feed = hold(stored), feed(stored)
         self.ending = False
         """Whether the server was asked to keep it and has not refused: from then on it may stand."""
@@ -83,14 +89,14 @@ class Commit:
         """Everything up to the end of the transaction, whose answer comes later; None: the feed comes first."""
         db.execute(_BEGIN)
         self._hold(db)
-        for steps in plan(self._stored, self.at):
+        for steps in plan(self._sealed, self.at):
             db.execute(*guarded(steps))
         return None if self._feed else self._end(db)
 
     def _one_by_one(self, db: psycopg.Connection[Any]) -> None:
         db.execute(_BEGIN)
         self._hold(db)
-        for step in itertools.chain.from_iterable(plan(self._stored, self.at)):
+        for step in itertools.chain.from_iterable(plan(self._sealed, self.at)):
             cursor = db.execute(step.statement, step.values)
             if step.refuse is not None and cursor.rowcount < step.least:
                 step.refuse(db)
@@ -109,8 +115,14 @@ class Commit:
 
     def _hold(self, db: psycopg.Connection[Any]) -> None:
         """Wait until nobody else can change what is changed here, and read the time."""
-        server = _number(db.execute(self._held.statement, self._held.values))
+        held = db.execute(self._held.statement, self._held.values)
+        conversations = self._sealing.positions(self._stored)
+        # Asked behind the hold: what is next is known once nobody else can add.
+        asked = db.execute(*positions(conversations)[:2]) if conversations else None
+        server = _number(held)
         self._learn(server)
+        following = dict(zip(conversations, (row[0] for row in asked or ()), strict=True))
+        self._sealed = self._sealing.seal(self._stored, following.__getitem__)
         self.at = server if self._clock is None else self._clock.now()
 
 

@@ -18,7 +18,7 @@ from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from nr_agent_core.adapters.postgres.error_mapping import in_own_words, is_changed, is_lost, is_repeatable, is_stale
 from nr_agent_core.adapters.postgres.inheritance import left_alone, notice_fork, watch
-from nr_agent_core.adapters.postgres.schema import bring_up_to_date
+from nr_agent_core.adapters.postgres.schema import bring_up_to_date, mark_sealed
 from nr_agent_core.domain.errors import InvalidValueError, StoreError, StoreUnavailableError
 
 _T = TypeVar("_T")
@@ -88,16 +88,17 @@ class Connections:
         lazy: whether a commit need not wait for the disk.
         patience: seconds to wait for a connection, and for a lock, before giving up.
         most: connections of one process at one time.
+        sealed: whether what is stored is encrypted.
 
     Raises:
         InvalidValueError: the connection string is none. It is not quoted: it may hold a password.
     """
 
-    def __init__(self, dsn: str, *, schema: str, lazy: bool, patience: float, most: int) -> None:
+    def __init__(self, dsn: str, *, schema: str, lazy: bool, patience: float, most: int, sealed: bool = False) -> None:
         self._conninfo, database = understood(dsn, patience)
         self.name = f"{database!r} (schema {schema!r})"
         self.schema, self.patience = schema, patience
-        self._most = most
+        self._most, self._sealed = most, sealed
         milliseconds = str(max(int(patience * 1000), 1))
         self._settings = {
             "schema": schema,
@@ -238,6 +239,8 @@ class Connections:
         session.adapters.register_dumper(int, Int8Dumper)
         session.execute(_SETTINGS, self._settings)
         bring_up_to_date(session, self.schema)
+        if self._sealed:
+            mark_sealed(session, self.schema)
         session.ready = True
         return session
 

@@ -64,8 +64,11 @@ def _last_run(columns: list[Any]) -> RunRow | None:
         return None
 
 
-def messages(db: psycopg.Connection[Any], conversation: str, before: int | None, limit: int) -> tuple[Message, ...]:
+def messages(
+    db: psycopg.Connection[Any], sealing: codec.Sealing, conversation: str, before: int | None, limit: int
+) -> tuple[Message, ...]:
     """The newest *limit* messages below position *before* (None: from the end), oldest first."""
     below = bounded(2**63 if before is None else before)
     rows = rows_of(db, _PAGE, codec.escape_nul(conversation), below, bounded(max(limit, 0)))
-    return tuple([codec.read_message(message_row(row)) for row in reversed(rows)])
+    opened = sealing.messages(conversation, map(message_row, reversed(rows)))
+    return tuple([codec.read_message(row) for row in opened])

@@ -5,10 +5,11 @@ What PostgreSQL reports, in the library's own errors: the one place where the tw
 import psycopg
 from psycopg_pool import PoolClosed, PoolTimeout, TooManyRequests
 
-from nr_agent_core.adapters.postgres.schema import APPEND_ONLY
+from nr_agent_core.adapters.postgres.schema import APPEND_ONLY, PLAIN_REFUSED
 from nr_agent_core.domain.errors import (
     AgentCoreError,
     AppendOnlyError,
+    ContentKeyError,
     InvalidValueError,
     StoredFormError,
     StoreError,
@@ -68,6 +69,8 @@ def in_own_words(error: BaseException, name: str) -> AgentCoreError | None:
         if isinstance(error, psycopg.DataError):
             return InvalidValueError("a value to be stored", "a value", "what a column can hold")
         return StoreError(f"database {name}: {type(error).__name__}")
+    if state == PLAIN_REFUSED:
+        return ContentKeyError(f"content is encrypted in database {name}, and this store has no cipher")
     if state == APPEND_ONLY:
         return AppendOnlyError(f"database {name}: {error.diag.message_primary}")
     if state in _DAMAGED:

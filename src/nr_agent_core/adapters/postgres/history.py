@@ -44,21 +44,21 @@ class TableSource:
     The tables, as a window asks them (:class:`~nr_agent_core.codec.WindowSource`).
     """
 
-    __slots__ = ("_db",)
+    __slots__ = ("_db", "_sealing")
 
-    def __init__(self, db: psycopg.Connection[Any]) -> None:
-        self._db = db
+    def __init__(self, db: psycopg.Connection[Any], sealing: codec.Sealing) -> None:
+        self._db, self._sealing = db, sealing
 
     def following(self, conversation: str, seen: int, position: int) -> list[Any]:
         """Messages from *position* on, and whether their run has an entry in the feed up to *seen*."""
         rows = rows_of(self._db, _FOLLOWING, seen, codec.escape_nul(conversation), position)
-        return [message_row(row) for row in rows]
+        return list(self._sealing.messages(conversation, map(message_row, rows)))
 
     def before(self, conversation: str, end: int) -> Iterator[Any]:
         """Messages below position *end*, newest first, in pages that grow as far as they are asked for."""
         known, page = codec.escape_nul(conversation), _PAGE
         while rows := rows_of(self._db, _BEFORE, known, end, page):
-            yield from map(message_row, rows)
+            yield from self._sealing.messages(conversation, map(message_row, rows))
             if len(rows) < page:
                 return
             end, page = rows[-1][0], min(page * 2, _LARGEST_PAGE)

@@ -3,6 +3,7 @@ Runs and their streams, read.
 """
 
 import logging
+from collections.abc import Iterator
 from typing import Any
 
 import psycopg
@@ -23,6 +24,7 @@ _EVENTS = """
     FROM run LEFT JOIN event ON event.run = run.id AND (event.seq > %s OR event.seq = 0)
     WHERE run.id = %s ORDER BY event.seq
 """
+_CONTENTS = "SELECT seq, kind, facts, content FROM event WHERE run = %s AND content IS NOT NULL ORDER BY seq"
 _WAITING = f"""
     SELECT {RUN_COLUMNS} FROM run WHERE status NOT IN {SETTLED} AND status = 'waiting_for_approval'
     ORDER BY number LIMIT %s
@@ -48,13 +50,18 @@ def run_row(db: psycopg.Connection[Any], run_id: str) -> RunRow | None:
     return codec.read_run_row(run_columns(found[0])) if found else None
 
 
-def events(db: psycopg.Connection[Any], run_id: str, after: int) -> tuple[StoredEvent, ...]:
+def events(db: psycopg.Connection[Any], sealing: codec.Sealing, run_id: str, after: int) -> tuple[StoredEvent, ...]:
     """The run's events with a number above *after*; never an empty stream for an unreadable one."""
     rows = rows_of(db, _EVENTS, bounded(after), codec.escape_nul(run_id))
     if not rows:
         raise RunUnreadableError(run_id, "there is no such run")
     stream = [] if rows[0][1] is None else [row[1:] for row in rows]
-    return codec.read_stream(run_id, rows[0][0], stream, after)
+    return codec.read_stream(run_id, rows[0][0], sealing.events(run_id, stream), after)
+
+
+def contents(db: psycopg.Connection[Any], sealing: codec.Sealing, run_id: str) -> Iterator[Any]:
+    """Number, kind, facts and content of the run's events that have content."""
+    return sealing.for_redaction(run_id, rows_of(db, _CONTENTS, codec.escape_nul(run_id)))
 
 
 def waiting_runs(db: psycopg.Connection[Any], limit: int) -> tuple[RunRow, ...]:

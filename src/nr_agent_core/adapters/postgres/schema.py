@@ -15,9 +15,10 @@ from psycopg import sql
 from nr_agent_core.domain.errors import NewerFormError, StoredFormError
 
 SETTLED = "('completed', 'failed', 'cancelled')"
-APPEND_ONLY, REFUSED = "NR001", "NR002"
+APPEND_ONLY, REFUSED, PLAIN_REFUSED = "NR001", "NR002", "NR003"
 """The states that the triggers and guards below raise; no state of the server begins like them."""
 
+_SEALED = "E'\\x10E'"
 _REFUSE = f"USING ERRCODE = '{APPEND_ONLY}'"
 
 _FIRST = (
@@ -64,7 +65,6 @@ _FIRST = (
     """,
     "CREATE INDEX run_of_conversation ON run(conversation, number) WHERE conversation IS NOT NULL",
     f"CREATE UNIQUE INDEX run_unsettled ON run(conversation) WHERE status NOT IN {SETTLED}",
-    # Content is JSON today; encrypted bytes would be a further column.
     """
     CREATE TABLE event(
         run text COLLATE "C" NOT NULL REFERENCES run(id) ON DELETE CASCADE,
@@ -164,7 +164,51 @@ _FIRST = (
     ),
 )
 
-STEPS: tuple[tuple[str, ...], ...] = (_FIRST,)
+_REWRITING = "current_setting('nr_agent_core.rewriting', true) IS NOT DISTINCT FROM 'on'"
+ALLOW_REWRITING = b"SELECT set_config('nr_agent_core.rewriting', 'on', true)"
+"""Lets the rest of a transaction rewrite content that is there."""
+
+# What may change is what says the same: encrypted under another key, or without its secrets.
+_SEALING = (
+    # 'sealed': nothing plain is stored here.
+    'CREATE TABLE mark(name text COLLATE "C" PRIMARY KEY)',
+    "DROP TRIGGER event_content_is_only_forgotten ON event",
+    f"""
+    CREATE TRIGGER event_content_is_only_forgotten BEFORE UPDATE OF content ON event
+    FOR EACH ROW WHEN (NEW.content IS NOT NULL AND (OLD.content IS NULL OR NOT ({_REWRITING})))
+    EXECUTE FUNCTION refuse_change('the content of an event is never changed, only forgotten')
+    """,
+    "DROP TRIGGER message_is_not_changed ON message",
+    f"""
+    CREATE TRIGGER message_is_not_changed BEFORE UPDATE ON message
+    FOR EACH ROW WHEN (NOT ({_REWRITING})
+        OR ROW(NEW.conversation, NEW.position, NEW.role, NEW.run, NEW.at, NEW.tokens)
+            IS DISTINCT FROM ROW(OLD.conversation, OLD.position, OLD.role, OLD.run, OLD.at, OLD.tokens))
+    EXECUTE FUNCTION refuse_change('a message is never changed')
+    """,
+)
+
+# Made at the first use with a cipher, so that a store without one pays nothing.
+_SEALED_ONLY = (
+    f"""
+    CREATE FUNCTION refuse_plain() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+        RAISE EXCEPTION 'content is encrypted here' USING ERRCODE = '{PLAIN_REFUSED}';
+    END $$
+    """,
+    f"""
+    CREATE TRIGGER event_is_sealed BEFORE INSERT ON event
+    FOR EACH ROW WHEN (left(NEW.content, 2) <> {_SEALED}) EXECUTE FUNCTION refuse_plain()
+    """,
+    f"""
+    CREATE TRIGGER message_is_sealed BEFORE INSERT ON message
+    FOR EACH ROW WHEN (left(NEW.text, 2) <> {_SEALED} AND NEW.text <> '' OR left(NEW.notices, 2) <> {_SEALED})
+    EXECUTE FUNCTION refuse_plain()
+    """,
+    "INSERT INTO mark VALUES ('sealed')",
+)
+
+STEPS: tuple[tuple[str, ...], ...] = (_FIRST, _SEALING)
 """What brings a schema from one version to the next; the version is the number of steps taken."""
 
 _FOUND = """
@@ -220,6 +264,21 @@ def bring_up_to_date(db: psycopg.Connection[Any], schema: str) -> None:
             db.execute("CREATE TABLE schema_version(one boolean PRIMARY KEY CHECK (one), version bigint NOT NULL)")
             db.execute("INSERT INTO schema_version VALUES (true, 0)")
         db.execute("UPDATE schema_version SET version = %s", (len(STEPS),))
+
+
+def mark_sealed(db: psycopg.Connection[Any], schema: str) -> None:
+    """From now on nothing plain is stored in these tables, by whatever process (E7)."""
+    if _is_sealed(db):
+        return
+    with db.transaction():
+        db.execute(_ALONE, (schema,))
+        if not _is_sealed(db):
+            for statement in _SEALED_ONLY:
+                db.execute(statement.encode())
+
+
+def _is_sealed(db: psycopg.Connection[Any]) -> bool:
+    return db.execute("SELECT 1 FROM mark WHERE name = 'sealed'").rowcount == 1
 
 
 def _look(db: psycopg.Connection[Any], schema: str) -> tuple[bool, bool, bool]:

@@ -4,8 +4,8 @@ The store in a PostgreSQL database.
 
 import os
 import re
-from collections.abc import Callable, Sequence
-from typing import Literal, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal, TypeVar
 
 from nr_agent_core import codec
 from nr_agent_core.adapters.postgres import conversations, runs
@@ -13,12 +13,14 @@ from nr_agent_core.adapters.postgres.committing import Commit, server_now
 from nr_agent_core.adapters.postgres.connections import Connections, Session
 from nr_agent_core.adapters.postgres.following import wait_for_writes
 from nr_agent_core.adapters.postgres.history import TableSource
+from nr_agent_core.adapters.postgres.rotation import TableRotation
 from nr_agent_core.adapters.postgres.server_time import ServerTime
 from nr_agent_core.domain.conversation import Message
 from nr_agent_core.domain.errors import InvalidValueError
 from nr_agent_core.domain.provenance import StoredWrite
 from nr_agent_core.domain.tool_result import RecordWrite
 from nr_agent_core.ports.clock import Clock
+from nr_agent_core.ports.content_cipher import ContentCipher, Rotation
 from nr_agent_core.ports.conversation_store import ConversationRow, History
 from nr_agent_core.ports.run_store import RunRow, StoredEvent
 from nr_agent_core.ports.unit_of_work import Change
@@ -48,6 +50,8 @@ class PostgresStore:
         connections: how many this process has at one time, at most.
         clock: of stamps, leases and expiry; the server's clock by default, so that machines whose
             clocks differ agree (R8).
+        cipher: encrypts the content of runs and messages (E7). Once the tables were used with one, content is
+            not stored in them without one; what was stored before is read as it is, until :meth:`rotate`.
 
     Raises:
         InvalidValueError: a setting is something else. Nothing was connected to.
@@ -62,6 +66,7 @@ class PostgresStore:
         patience: float = 30.0,
         connections: int = 10,
         clock: Clock | None = None,
+        cipher: ContentCipher | None = None,
     ) -> None:
         if not isinstance(schema, str) or not _SCHEMA.fullmatch(schema) or schema.startswith("pg_"):
             raise InvalidValueError(
@@ -73,8 +78,14 @@ class PostgresStore:
             raise InvalidValueError("the patience of a store", patience, "above 0 and up to 3600 seconds")
         if isinstance(connections, bool) or not isinstance(connections, int) or not 1 <= connections <= 1000:
             raise InvalidValueError("the connections of a store", connections, "1 to 1000")
+        self._sealing = codec.Sealing(cipher)
         self._connections = Connections(
-            dsn, schema=schema, lazy=synchronous == "NORMAL", patience=float(patience), most=connections
+            dsn,
+            schema=schema,
+            lazy=synchronous == "NORMAL",
+            patience=float(patience),
+            most=connections,
+            sealed=self._sealing.seals,
         )
         self._clock, self._server_time = clock, ServerTime()
         self._windows, self._process = codec.Windows(), os.getpid()
@@ -97,11 +108,27 @@ class PostgresStore:
 
     def commit(self, changes: Sequence[Change]) -> None:
         """Store all *changes* in one durable transaction, or none (see the port for errors)."""
-        stored = [codec.columns_of(change) for change in changes]
+        stored = codec.with_redaction([codec.columns_of(change) for change in changes], self._contents)
         if not stored:
             return
-        commit = Commit(stored, self._clock, self._server_time.learn)
+        commit = Commit(stored, self._clock, self._server_time.learn, self._sealing)
         self._connections.work(commit, spoilt=lambda: commit.ending)
+
+    def rotate(self, *, chunk: int = 500) -> Rotation:
+        """
+        Bring all content under the current key of the cipher, in transactions of *chunk* pieces at most (E7).
+
+        What was stored before there was a cipher is encrypted. Runs at work or waiting and all
+        messages take part; nobody has to stop. Interrupted, it is simply called again.
+
+        Raises:
+            InvalidValueError: this store has no cipher, or *chunk* is no number from 1.
+            ContentKeyError: the current key cannot be used now.
+        """
+        return codec.rotate(TableRotation(self._connections), self._sealing, chunk)
+
+    def _contents(self, run_id: str) -> Iterator[Any]:
+        return self._read(lambda db: runs.contents(db, self._sealing, run_id))
 
     # ------------------------------------------------------------------------------ conversations
 
@@ -111,14 +138,14 @@ class PostgresStore:
 
     def messages(self, conversation: str, *, before: int | None = None, limit: int = 50) -> tuple[Message, ...]:
         """The newest *limit* messages below position *before* (None: from the end), oldest first."""
-        return self._read(lambda db: conversations.messages(db, conversation, before, limit))
+        return self._read(lambda db: conversations.messages(db, self._sealing, conversation, before, limit))
 
     def history(self, conversation: str, *, budget: int) -> History:
         """The newest messages that fit into *budget*, at least one, and the records their runs wrote."""
         if self._process != os.getpid():
             # What was read stays right in a fork; its lock may be held by a thread that is not there.
             self._windows, self._process = codec.Windows(), os.getpid()
-        return self._read(lambda db: self._windows.history(TableSource(db), conversation, budget))
+        return self._read(lambda db: self._windows.history(TableSource(db, self._sealing), conversation, budget))
 
     # --------------------------------------------------------------------------------------- runs
 
@@ -128,7 +155,7 @@ class PostgresStore:
 
     def events(self, run_id: str, *, after: int = -1) -> tuple[StoredEvent, ...]:
         """The run's events with a number above *after*, in order; never an empty stream for an unreadable one."""
-        return self._read(lambda db: runs.events(db, run_id, after))
+        return self._read(lambda db: runs.events(db, self._sealing, run_id, after))
 
     def waiting_runs(self, *, limit: int) -> tuple[RunRow, ...]:
         """Runs that wait for an approval, oldest first."""

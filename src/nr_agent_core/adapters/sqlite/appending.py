@@ -3,6 +3,8 @@ The statements of a commit. Each runs inside a transaction that somebody else op
 """
 
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import assert_never
 
 from nr_agent_core import codec
@@ -47,6 +49,7 @@ _WRITE = """
     VALUES (?, ?, ?, ?, ?, ?, ?)
 """
 _FORGET = "UPDATE event SET content = NULL WHERE run = ? AND content IS NOT NULL"
+_REDACT = "UPDATE event SET content = ? WHERE run = ? AND seq = ?"
 _STANDING = "SELECT sequence, status, not_before, lease_until FROM run WHERE id = ?"
 # Whatever made the row unreadable is mended with it.
 _END = """
@@ -77,18 +80,35 @@ def store_change(db: sqlite3.Connection, columns: codec.ChangeColumns, now: floa
             assert_never(columns)
 
 
+@contextmanager
+def rewriting(db: sqlite3.Connection) -> Iterator[None]:
+    """Content that is there may be rewritten inside, in a transaction that somebody else opened."""
+    db.execute("INSERT INTO mark VALUES ('rewriting')")
+    yield
+    db.execute("DELETE FROM mark WHERE name = 'rewriting'")
+
+
+def next_position(db: sqlite3.Connection, conversation: str) -> int:
+    """The position of the next message of *conversation*."""
+    return int(db.execute(_NEXT, (conversation,)).fetchone()[0])
+
+
+def _raise_refusal_of_plain(error: sqlite3.IntegrityError) -> None:
+    if error.sqlite_errorcode == sqlite3.SQLITE_CONSTRAINT_TRIGGER:
+        raise error
+
+
 def _add(db: sqlite3.Connection, conversation: str, message: codec.MessageColumns, now: float) -> None:
-    text = codec.escape_nul(message.text)
     expected = message.expected
-    row = (message.role, message.run_id, now, message.tokens, message.notices, text)
+    row = (message.role, message.run_id, now, message.tokens, message.notices, message.text)
     values = (conversation, *row, conversation, expected, expected)
     try:
         if db.execute(_ADD, values).rowcount:
             return
-    except sqlite3.IntegrityError:
-        pass
+    except sqlite3.IntegrityError as error:
+        _raise_refusal_of_plain(error)
     _require_conversation(db, conversation)
-    (following,) = db.execute(_NEXT, (conversation,)).fetchone()
+    following = next_position(db, conversation)
     if expected is None or expected < following:
         raise ConversationBusyError(conversation)
     raise InvalidValueError(f"the position of a message in {conversation!r}", expected, f"{following}")
@@ -96,7 +116,7 @@ def _add(db: sqlite3.Connection, conversation: str, message: codec.MessageColumn
 
 def _require_length(db: sqlite3.Connection, conversation: str, expected: int) -> None:
     _require_conversation(db, conversation)
-    if db.execute(_NEXT, (conversation,)).fetchone() != (expected,):
+    if next_position(db, conversation) != expected:
         raise ConversationBusyError(conversation)
 
 
@@ -111,12 +131,16 @@ def _append(db: sqlite3.Connection, columns: codec.AppendColumns, now: float) ->
         _begin(db, columns, now)
     else:
         _go_on(db, columns, now)
-        if columns.settles:
+        if columns.forgets:
             db.execute(_FORGET, (run.id,))
+        if columns.redacted:
+            with rewriting(db):
+                db.executemany(_REDACT, [(content, run.id, number) for number, content in columns.redacted])
     events = [(run.id, number, kind, now, facts, content) for number, kind, facts, content in columns.events]
     try:
         db.executemany(_EVENT, events)
-    except sqlite3.IntegrityError:
+    except sqlite3.IntegrityError as error:
+        _raise_refusal_of_plain(error)
         raise StoredFormError(f"run {run.id!r}", "its stream is longer than its row says") from None
     for number, write in columns.writes:
         db.execute(_WRITE, (run.id, run.conversation, number, *codec.write_columns(write)))

@@ -16,7 +16,7 @@ from types import TracebackType
 from nr_agent_core.adapters.sqlite.error_mapping import in_own_words
 from nr_agent_core.adapters.sqlite.file_system import NetworkFileSystemWarning, network_file_system
 from nr_agent_core.adapters.sqlite.inheritance import hold_inherited_locks, left_alone, watch
-from nr_agent_core.adapters.sqlite.schema import bring_up_to_date, require_ours
+from nr_agent_core.adapters.sqlite.schema import bring_up_to_date, mark_sealed, require_ours
 from nr_agent_core.domain.errors import StoreUnavailableError
 
 MEMORY = ":memory:"
@@ -159,11 +159,12 @@ class Connections:
         name: path of the file, or ``:memory:``.
         synchronous: ``FULL`` or ``NORMAL``.
         patience: seconds to wait for a lock before giving up.
+        sealed: whether what is stored is encrypted.
     """
 
-    def __init__(self, name: str, synchronous: str, patience: float) -> None:
+    def __init__(self, name: str, synchronous: str, patience: float, *, sealed: bool = False) -> None:
         self.name, self.patience, self.in_memory = name, patience, name == MEMORY
-        self._synchronous = synchronous
+        self._synchronous, self._sealed = synchronous, sealed
         self._local = threading.local()
         self._born = os.getpid()
         self._shared = Connection(self) if self.in_memory else None
@@ -241,6 +242,8 @@ class Connections:
             if not self._network:
                 self._write_ahead(db)
             bring_up_to_date(db, self.name, version)
+            if self._sealed:
+                mark_sealed(db)
         except BaseException:
             db.close()
             raise

@@ -56,8 +56,10 @@ def _last_run(columns: list[Any]) -> RunRow | None:
         return None
 
 
-def messages(db: sqlite3.Connection, conversation: str, before: int | None, limit: int) -> tuple[Message, ...]:
+def messages(
+    db: sqlite3.Connection, sealing: codec.Sealing, conversation: str, before: int | None, limit: int
+) -> tuple[Message, ...]:
     """The newest *limit* messages below position *before* (None: from the end), oldest first."""
     below = bounded(2**63 if before is None else before)
     rows = rows_of(db, _PAGE, conversation, below, bounded(max(limit, 0)))
-    return tuple([codec.read_message(row) for row in reversed(rows)])
+    return tuple([codec.read_message(row) for row in sealing.messages(conversation, reversed(rows))])

@@ -4,9 +4,11 @@ What SQLite reports, in the library's own errors: the one place where the two me
 
 import sqlite3
 
+from nr_agent_core.adapters.sqlite.schema import PLAIN_REFUSED
 from nr_agent_core.domain.errors import (
     AgentCoreError,
     AppendOnlyError,
+    ContentKeyError,
     InvalidValueError,
     StoredFormError,
     StoreError,
@@ -49,6 +51,8 @@ def in_own_words(error: BaseException, name: str) -> AgentCoreError | None:
     extended = getattr(error, "sqlite_errorcode", 0)
     code = extended & 0xFF
     if extended == sqlite3.SQLITE_CONSTRAINT_TRIGGER:
+        if str(error) == PLAIN_REFUSED:
+            return ContentKeyError(PLAIN_REFUSED)
         return AppendOnlyError(f"database {name!r}: {error}")
     if code in _DAMAGED:
         return StoredFormError(f"database {name!r}", _DAMAGED[code])

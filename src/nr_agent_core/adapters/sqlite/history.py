@@ -3,9 +3,10 @@ What a window onto the newest messages of a conversation asks of the file.
 """
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from nr_agent_core import codec
 from nr_agent_core.adapters.sqlite.reading import MESSAGE_COLUMNS, WRITE_COLUMNS, rows_of
 
 # What was denied in a run is known once its answer is stored, so it is read with that message alone.
@@ -38,20 +39,20 @@ class FileSource:
     The tables, as a window asks them (:class:`~nr_agent_core.codec.WindowSource`).
     """
 
-    __slots__ = ("_db",)
+    __slots__ = ("_db", "_sealing")
 
-    def __init__(self, db: sqlite3.Connection) -> None:
-        self._db = db
+    def __init__(self, db: sqlite3.Connection, sealing: codec.Sealing) -> None:
+        self._db, self._sealing = db, sealing
 
-    def following(self, conversation: str, seen: int, position: int) -> list[Any]:
+    def following(self, conversation: str, seen: int, position: int) -> Sequence[Any]:
         """Messages from *position* on, and whether their run has an entry in the feed up to *seen*."""
-        return rows_of(self._db, _FOLLOWING, seen, conversation, position)
+        return list(self._sealing.messages(conversation, rows_of(self._db, _FOLLOWING, seen, conversation, position)))
 
     def before(self, conversation: str, end: int) -> Iterator[Any]:
         """Messages below position *end*, newest first; nothing stays open when the reader stops early."""
         cursor = self._db.cursor()
         try:
-            yield from cursor.execute(_BEFORE, (conversation, end))
+            yield from self._sealing.messages(conversation, cursor.execute(_BEFORE, (conversation, end)))
         except UnicodeEncodeError:
             return
         finally:

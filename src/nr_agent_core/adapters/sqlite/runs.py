@@ -4,6 +4,7 @@ Runs and their streams, read.
 
 import logging
 import sqlite3
+from collections.abc import Iterator
 from typing import Any
 
 from nr_agent_core import codec
@@ -23,6 +24,7 @@ RUN_COLUMNS = (
 _ROW = f"SELECT {RUN_COLUMNS} FROM run WHERE id = ?"
 # The first event comes with every answer: a stream without it is no stream (E5).
 _EVENTS = "SELECT seq, kind, facts, content, at FROM event WHERE run = ? AND (seq > ? OR seq = 0) ORDER BY seq"
+_CONTENTS = "SELECT seq, kind, facts, content FROM event WHERE run = ? AND content IS NOT NULL ORDER BY seq"
 # The plus keeps the table's own order out: the unsettled runs are few and have an index.
 _WAITING = f"""
     SELECT {RUN_COLUMNS} FROM run WHERE status NOT IN {SETTLED} AND status = 'waiting_for_approval'
@@ -45,13 +47,19 @@ def run_row(db: sqlite3.Connection, run_id: str) -> RunRow | None:
     return codec.read_run_row(found[0]) if found else None
 
 
-def events(db: sqlite3.Connection, run_id: str, after: int) -> tuple[StoredEvent, ...]:
+def events(db: sqlite3.Connection, sealing: codec.Sealing, run_id: str, after: int) -> tuple[StoredEvent, ...]:
     """The run's events with a number above *after*; never an empty stream for an unreadable one."""
     # The row first: its sequence is at most what the stream then holds.
     known = rows_of(db, "SELECT sequence FROM run WHERE id = ?", run_id)
     if not known:
         raise RunUnreadableError(run_id, "there is no such run")
-    return codec.read_stream(run_id, known[0][0], rows_of(db, _EVENTS, run_id, bounded(after)), after)
+    rows = sealing.events(run_id, rows_of(db, _EVENTS, run_id, bounded(after)))
+    return codec.read_stream(run_id, known[0][0], rows, after)
+
+
+def contents(db: sqlite3.Connection, sealing: codec.Sealing, run_id: str) -> Iterator[Any]:
+    """Number, kind, facts and content of the run's events that have content."""
+    return sealing.for_redaction(run_id, rows_of(db, _CONTENTS, run_id))
 
 
 def waiting_runs(db: sqlite3.Connection, limit: int) -> tuple[RunRow, ...]:

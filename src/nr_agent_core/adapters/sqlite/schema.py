@@ -14,6 +14,11 @@ APPLICATION_ID = 0x6E726163
 
 SETTLED = "('completed', 'failed', 'cancelled')"
 
+PLAIN_REFUSED = "content is encrypted here, and this store has no cipher"
+"""What the triggers say of content that came plain."""
+
+_SEALED = "char(16) || 'E'"
+
 _FIRST = (
     """
     CREATE TABLE conversation(
@@ -57,7 +62,6 @@ _FIRST = (
     """,
     "CREATE INDEX run_of_conversation ON run(conversation) WHERE conversation IS NOT NULL",
     f"CREATE UNIQUE INDEX run_unsettled ON run(conversation) WHERE status NOT IN {SETTLED}",
-    # Content is JSON today; encrypted bytes would need no other table.
     """
     CREATE TABLE event(
         run TEXT NOT NULL REFERENCES run(id) ON DELETE CASCADE,
@@ -112,7 +116,42 @@ _FIRST = (
     """,
 )
 
-STEPS: tuple[tuple[str, ...], ...] = (_FIRST,)
+# What may change is what says the same: encrypted under another key, or without its secrets.
+_SEALING = (
+    # 'sealed': nothing plain is stored here. 'rewriting': only inside a transaction that rewrites content.
+    "CREATE TABLE mark(name TEXT PRIMARY KEY) STRICT, WITHOUT ROWID",
+    "DROP TRIGGER event_content_is_only_forgotten",
+    """
+    CREATE TRIGGER event_content_is_only_forgotten BEFORE UPDATE OF content ON event
+    WHEN NEW.content IS NOT NULL
+        AND (OLD.content IS NULL OR NOT EXISTS (SELECT 1 FROM mark WHERE name = 'rewriting'))
+    BEGIN SELECT RAISE(ABORT, 'the content of an event is never changed, only forgotten'); END
+    """,
+    "DROP TRIGGER message_is_not_changed",
+    """
+    CREATE TRIGGER message_is_not_changed BEFORE UPDATE ON message
+    WHEN NOT EXISTS (SELECT 1 FROM mark WHERE name = 'rewriting')
+        OR (NEW.conversation, NEW.position, NEW.role, NEW.run, NEW.at, NEW.tokens)
+            IS NOT (OLD.conversation, OLD.position, OLD.role, OLD.run, OLD.at, OLD.tokens)
+    BEGIN SELECT RAISE(ABORT, 'a message is never changed'); END
+    """,
+)
+
+# Made at the first use with a cipher, so that a store without one pays nothing.
+_SEALED_ONLY = (
+    f"""
+    CREATE TRIGGER event_is_sealed BEFORE INSERT ON event WHEN substr(NEW.content, 1, 2) <> {_SEALED}
+    BEGIN SELECT RAISE(ABORT, '{PLAIN_REFUSED}'); END
+    """,
+    f"""
+    CREATE TRIGGER message_is_sealed BEFORE INSERT ON message
+    WHEN substr(NEW.text, 1, 2) <> {_SEALED} AND NEW.text <> '' OR substr(NEW.notices, 1, 2) <> {_SEALED}
+    BEGIN SELECT RAISE(ABORT, '{PLAIN_REFUSED}'); END
+    """,
+    "INSERT INTO mark VALUES ('sealed')",
+)
+
+STEPS: tuple[tuple[str, ...], ...] = (_FIRST, _SEALING)
 """What brings a file from one schema version to the next; the version is the number of steps taken."""
 
 
@@ -141,6 +180,26 @@ def require_ours(db: sqlite3.Connection, name: str) -> int:
     if version > len(STEPS):
         raise NewerFormError(f"schema of {name!r}", version, len(STEPS))
     return version
+
+
+def mark_sealed(db: sqlite3.Connection) -> None:
+    """From now on nothing plain is stored in this file, by whatever process (E7)."""
+    if _is_sealed(db):
+        return
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        if not _is_sealed(db):
+            for statement in _SEALED_ONLY:
+                db.execute(statement)
+        db.execute("COMMIT")
+    except BaseException:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise
+
+
+def _is_sealed(db: sqlite3.Connection) -> bool:
+    return db.execute("SELECT 1 FROM mark WHERE name = 'sealed'").fetchone() is not None
 
 
 def _marks(db: sqlite3.Connection) -> tuple[int, int, bool]:

@@ -3,20 +3,22 @@ The store in one SQLite file.
 """
 
 import os
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
 
 from nr_agent_core import codec
 from nr_agent_core.adapters.sqlite import conversations, runs
-from nr_agent_core.adapters.sqlite.appending import store_change
+from nr_agent_core.adapters.sqlite.appending import next_position, store_change
 from nr_agent_core.adapters.sqlite.connections import Connections, WriteTransaction
 from nr_agent_core.adapters.sqlite.history import FileSource
+from nr_agent_core.adapters.sqlite.rotation import FileRotation
 from nr_agent_core.defaults.clock import SystemClock
 from nr_agent_core.domain.conversation import Message
 from nr_agent_core.domain.errors import InvalidValueError
 from nr_agent_core.domain.provenance import StoredWrite
 from nr_agent_core.domain.tool_result import RecordWrite
 from nr_agent_core.ports.clock import Clock
+from nr_agent_core.ports.content_cipher import ContentCipher, Rotation
 from nr_agent_core.ports.conversation_store import ConversationRow, History
 from nr_agent_core.ports.run_store import RunRow, StoredEvent
 from nr_agent_core.ports.unit_of_work import Change
@@ -37,6 +39,8 @@ class SqliteStore:
         busy_timeout: seconds to wait for other writers, in this process and then in others,
             before StoreUnavailableError.
         clock: of stamps, leases and expiry; the machine's clock by default.
+        cipher: encrypts the content of runs and messages (E7). Once a file was used with one, content is not
+            stored in it without one; what was stored before is read as it is, until :meth:`rotate`.
 
     Raises:
         InvalidValueError: a setting is something else. No file was touched.
@@ -49,6 +53,7 @@ class SqliteStore:
         synchronous: Literal["FULL", "NORMAL"] = "FULL",
         busy_timeout: float = 30.0,
         clock: Clock | None = None,
+        cipher: ContentCipher | None = None,
     ) -> None:
         name = os.fspath(path)
         if not isinstance(name, str) or not name or "\0" in name:
@@ -58,7 +63,8 @@ class SqliteStore:
         if isinstance(busy_timeout, bool) or not 0 <= busy_timeout <= 3600:
             raise InvalidValueError("the busy timeout", busy_timeout, "0 to 3600 seconds")
         self._clock: Clock = clock or SystemClock()
-        self._connections = Connections(name, synchronous, float(busy_timeout))
+        self._sealing = codec.Sealing(cipher)
+        self._connections = Connections(name, synchronous, float(busy_timeout), sealed=self._sealing.seals)
         self._windows, self._process = codec.Windows(), os.getpid()
 
     def now(self) -> float:
@@ -84,14 +90,31 @@ class SqliteStore:
 
     def commit(self, changes: Sequence[Change]) -> None:
         """Store all *changes* in one durable transaction, or none (see the port for errors)."""
-        stored = [codec.columns_of(change) for change in changes]
+        stored = codec.with_redaction([codec.columns_of(change) for change in changes], self._contents)
         if not stored:
             return
         with WriteTransaction(self._connections) as db:
             # Read once nobody else can write: leases and stamps are as of now, not as of the wait before.
             now = self._clock.now()
-            for columns in stored:
+            for columns in self._sealing.seal(stored, lambda conversation: next_position(db, conversation)):
                 store_change(db, columns, now)
+
+    def rotate(self, *, chunk: int = 500) -> Rotation:
+        """
+        Bring all content under the current key of the cipher, in transactions of *chunk* pieces at most (E7).
+
+        What was stored before there was a cipher is encrypted. Runs at work or waiting and all
+        messages take part; nobody has to stop. Interrupted, it is simply called again.
+
+        Raises:
+            InvalidValueError: this store has no cipher, or *chunk* is no number from 1.
+            ContentKeyError: the current key cannot be used now.
+        """
+        return codec.rotate(FileRotation(self._connections), self._sealing, chunk)
+
+    def _contents(self, run_id: str) -> Iterator[Any]:
+        with self._connections.of_this_thread() as db:
+            return runs.contents(db, self._sealing, run_id)
 
     # ------------------------------------------------------------------------------ conversations
 
@@ -103,7 +126,7 @@ class SqliteStore:
     def messages(self, conversation: str, *, before: int | None = None, limit: int = 50) -> tuple[Message, ...]:
         """The newest *limit* messages below position *before* (None: from the end), oldest first."""
         with self._connections.of_this_thread() as db:
-            return conversations.messages(db, conversation, before, limit)
+            return conversations.messages(db, self._sealing, conversation, before, limit)
 
     def history(self, conversation: str, *, budget: int) -> History:
         """The newest messages that fit into *budget*, at least one, and the records their runs wrote."""
@@ -111,7 +134,7 @@ class SqliteStore:
             # What was read stays right in a fork; its lock may be held by a thread that is not there.
             self._windows, self._process = codec.Windows(), os.getpid()
         with self._connections.of_this_thread() as db:
-            return self._windows.history(FileSource(db), conversation, budget)
+            return self._windows.history(FileSource(db, self._sealing), conversation, budget)
 
     # --------------------------------------------------------------------------------------- runs
 
@@ -123,7 +146,7 @@ class SqliteStore:
     def events(self, run_id: str, *, after: int = -1) -> tuple[StoredEvent, ...]:
         """The run's events with a number above *after*, in order; never an empty stream for an unreadable one."""
         with self._connections.of_this_thread() as db:
-            return runs.events(db, run_id, after)
+            return runs.events(db, self._sealing, run_id, after)
 
     def waiting_runs(self, *, limit: int) -> tuple[RunRow, ...]:
         """Runs that wait for an approval, oldest first."""

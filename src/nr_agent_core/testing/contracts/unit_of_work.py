@@ -21,6 +21,7 @@ from nr_agent_core.domain.run_status import RunReason, RunStatus
 from nr_agent_core.ports.unit_of_work import AppendEvents, Change, LetGo, OpenConversation, UnitOfWork
 from nr_agent_core.testing.contracts.claiming import ClaimingContract
 from nr_agent_core.testing.contracts.conversation_store import ConversationStoreContract
+from nr_agent_core.testing.contracts.privacy import PrivacyContract
 from nr_agent_core.testing.contracts.run_script import RunScript, wrote
 from nr_agent_core.testing.contracts.run_store import RunStoreContract
 from nr_agent_core.testing.contracts.settling import SettlingContract
@@ -28,7 +29,9 @@ from nr_agent_core.testing.contracts.store_contract import joined, opened, read_
 from nr_agent_core.testing.manual_clock import ManualClock
 
 
-class UnitOfWorkContract(RunStoreContract, ConversationStoreContract, ClaimingContract, SettlingContract):
+class UnitOfWorkContract(
+    RunStoreContract, ConversationStoreContract, ClaimingContract, SettlingContract, PrivacyContract
+):
     """
     Every store keeps these promises about commits, and the contracts of runs and conversations.
     """
