@@ -25,12 +25,16 @@ TABLES = {
         self="yo", have="he", participle="hech postu", neg="nun", function="el por del", modal="vay", shared="postu"
     ),
 }
-RULE = AssertedRule(TABLES)
+
+
+def rule() -> AssertedRule:
+    """The languages, compiled anew: a change of the compiling is seen."""
+    return AssertedRule(TABLES)
 
 
 def read(text: str) -> list[tuple[str, str, str]]:
     """Word, language and reason of each claim in *text*."""
-    return [(claim.word, claim.language, claim.why) for claim in RULE.find(text)]
+    return [(claim.word, claim.language, claim.why) for claim in rule().find(text)]
 
 
 @pytest.mark.parametrize(
@@ -121,7 +125,7 @@ def test_each_place_is_claimed_once() -> None:
 
 def test_the_words_of_another_language_are_told_of() -> None:
     """Asked for an explanation, a form that no language takes for its own is named with that."""
-    (told,) = RULE.explained("tha uf hech")
+    (told,) = rule().explained("tha uf hech")
 
     assert (told.start, told.end, told.word, told.why) == (7, 11, "hech", "candidate")
     assert (told.rejected_by, told.language) == (OTHER_LANGUAGE, "aa")
@@ -129,7 +133,7 @@ def test_the_words_of_another_language_are_told_of() -> None:
 
 def test_the_explanation_knows_both_kinds() -> None:
     """What claims, and beside it what does not, in the order of the text; nothing twice."""
-    told = list(RULE.explained("ai hav nott sav it. ai hav bild it. ai wil sav it."))
+    told = list(rule().explained("ai hav nott sav it. ai hav bild it. ai wil sav it."))
 
     assert [(claim.start, claim.why, claim.rejected_by) for claim in told] == [
         (12, "candidate", "negated"),
@@ -157,18 +161,18 @@ def little_effort(monkeypatch: pytest.MonkeyPatch) -> None:
         ("ai hav nott sav. ai hav nott sav. x bild, y bild.", [("bild", 36, "not read")]),
     ],
 )
-def test_what_is_left_unread_claims_once(text: str, claims: list[tuple[str, int, str]]) -> None:
+def test_what_is_left_over_claims_once(text: str, claims: list[tuple[str, int, str]]) -> None:
     """
     Only sentences with a claiming word count, by their length; the first that is left is a claim at its form, unless
     something was claimed before.
     """
-    assert [(claim.word, claim.start, claim.why) for claim in RULE.find(text)] == claims
+    assert [(claim.word, claim.start, claim.why) for claim in rule().find(text)] == claims
 
 
 @pytest.mark.usefixtures("effort")
-def test_what_is_left_unread_is_not_explained() -> None:
+def test_what_is_left_over_is_not_explained() -> None:
     """But for its one claim, in the first language."""
-    told = list(RULE.explained("ai hav nott sav. ai hav nott sav. ai hav nott bild. ai hav bild."))
+    told = list(rule().explained("ai hav nott sav. ai hav nott sav. ai hav nott bild. ai hav bild."))
 
     assert [(claim.word, claim.start, claim.end, claim.rejected_by) for claim in told] == [
         ("sav", 12, 15, "negated"),
@@ -187,8 +191,8 @@ def test_what_is_left_unread_is_not_explained() -> None:
 )
 def test_places_are_those_of_the_text_as_it_was_given(text: str, places: list[tuple[int, int]]) -> None:
     """Whatever was deleted or composed before them, and within them."""
-    assert [(claim.start, claim.end) for claim in RULE.find(text)] == places
-    assert [(claim.start, claim.end) for claim in RULE.explained(text) if claim.rejected_by is None] == places
+    assert [(claim.start, claim.end) for claim in rule().find(text)] == places
+    assert [(claim.start, claim.end) for claim in rule().explained(text) if claim.rejected_by is None] == places
 
 
 @pytest.mark.parametrize(

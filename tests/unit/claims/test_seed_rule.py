@@ -91,12 +91,10 @@ def test_the_text_is_read_as_it_stands():
     assert DETECTOR.claims_change("Shall it be saved?")
 
 
-RULE = SeedRule(
-    {
-        "aa": {"words": "sent größer", "negators": "nott nil", "negator_prefixes": "kein", "negator_suffixes": "n't"},
-        "bb": {"words": "sent gemakt", "negators": "nit", "negator_prefixes": "", "negator_suffixes": ""},
-    }
-)
+TABLES = {
+    "aa": {"words": "sent größer", "negators": "nott nil", "negator_prefixes": "kein", "negator_suffixes": "n't"},
+    "bb": {"words": "sent gemakt", "negators": "nit", "negator_prefixes": "", "negator_suffixes": ""},
+}
 NEGATED = "a negator among the three words before"
 
 
@@ -120,5 +118,7 @@ def test_every_listed_word_is_told_of(text, places):
     """Its span, its listed form, the first language that lists it, and what took it back (V3)."""
     expected = [Claim(start, end, word, code, "listed word", why) for start, end, word, code, why in places]
 
-    assert list(RULE.explained(text)) == expected
-    assert list(RULE.find(text)) == [claim for claim in expected if claim.rejected_by is None]
+    rule = SeedRule(TABLES)
+
+    assert list(rule.explained(text)) == expected
+    assert list(rule.find(text)) == [claim for claim in expected if claim.rejected_by is None]

@@ -34,21 +34,25 @@ WORDS = {
     "progress": "being",
     "finite": "goes",
 }
-RULE = AssertedRule(
-    {
-        "aa": {
-            "shape": "adjacent",
-            "exact": True,
-            "words": WORDS,
-            "phrases": {"gone": "upp there", "go_ahead": "shal ai"},
+
+
+def rule() -> AssertedRule:
+    """The made-up language, compiled anew: a change of the compiling is seen."""
+    return AssertedRule(
+        {
+            "aa": {
+                "shape": "adjacent",
+                "exact": True,
+                "words": WORDS,
+                "phrases": {"gone": "upp there", "go_ahead": "shal ai"},
+            }
         }
-    }
-)
+    )
 
 
 def claimed(text: str) -> list[str]:
     """What claims in *text*, each with the word behind it."""
-    return [" ".join(text[claim.start :].split()[:2]) for claim in RULE.find(text)]
+    return [" ".join(text[claim.start :].split()[:2]) for claim in rule().find(text)]
 
 
 def claims(text: str) -> bool:
@@ -58,7 +62,7 @@ def claims(text: str) -> bool:
 
 def rejected(text: str) -> list[str | None]:
     """Why places of *text* are no claims."""
-    return [claim.rejected_by for claim in RULE.explained(text)]
+    return [claim.rejected_by for claim in rule().explained(text)]
 
 
 ITEM = "- box sent"
