@@ -19,7 +19,7 @@ def table(**words: str) -> dict[str, object]:
 
 
 TABLES = {
-    "aa": table(self="ai", have="hav", participle="sav bild", neg="nott", function="tha uf wit", modal="wil"),
+    "aa": table(self="ai", have="hab", participle="sav bild", neg="nokt", function="zha uf wit", modal="wul"),
     "bb": table(self="ik", have="heb", participle="gemakt sav", neg="nit", function="dee van om", modal="zal"),
     "cc": table(
         self="yo", have="he", participle="hech postu", neg="nun", function="el por del", modal="vay", shared="postu"
@@ -40,20 +40,20 @@ def read(text: str) -> list[tuple[str, str, str]]:
 @pytest.mark.parametrize(
     ("text", "word", "code"),
     [
-        ("ai hav sav tha x", "sav", "aa"),
+        ("ai hab sav zha x", "sav", "aa"),
         ("ik heb sav dee x", "sav", "bb"),
         ("ik heb gemakt", "gemakt", "bb"),
         ("yo he hech", "hech", "cc"),
         ("yo he postu del x", "postu", "cc"),
-        ("ai hav bild tha x", "bild", "aa"),
-        ("ai hav sav", "sav", "aa"),
+        ("ai hab bild zha x", "bild", "aa"),
+        ("ai hab sav", "sav", "aa"),
         ("ik heb sav", "sav", "bb"),
-        ("sav tha", "sav", "aa"),
+        ("sav zha", "sav", "aa"),
         ("sav dee", "sav", "bb"),
-        ("sav dee van tha", "sav", "bb"),
-        ("sav tha uf dee", "sav", "aa"),
-        ("ik heb sav tha dee", "sav", "bb"),
-        ("ai hav sav tha dee", "sav", "aa"),
+        ("sav dee van zha", "sav", "bb"),
+        ("sav zha uf dee", "sav", "aa"),
+        ("ik heb sav zha dee", "sav", "bb"),
+        ("ai hab sav zha dee", "sav", "aa"),
     ],
 )
 def test_a_shared_form_is_of_the_language_whose_words_stand_beside_it(text: str, word: str, code: str) -> None:
@@ -65,11 +65,11 @@ def test_a_shared_form_is_of_the_language_whose_words_stand_beside_it(text: str,
     "text",
     [
         "ik heb sav nit dee x",
-        "ai hav nott sav tha x",
-        "tha uf hech",
+        "ai hab nokt sav zha x",
+        "zha uf hech",
         "postu x",
         "postu dee van",
-        "wil sav tha",
+        "wul sav zha",
         "zal sav dee",
     ],
 )
@@ -80,23 +80,23 @@ def test_a_sentence_of_another_language_claims_nothing(text: str) -> None:
 
 def test_two_function_words_of_its_own_show_a_language_whatever_stands_beside_it() -> None:
     """More of another language are only names."""
-    assert [code for _, code, _ in read("dee van gemakt tha uf wit")] == ["bb"]
-    assert read("dee gemakt tha uf wit") == []
+    assert [code for _, code, _ in read("dee van gemakt zha uf wit")] == ["bb"]
+    assert read("dee gemakt zha uf wit") == []
 
 
 def test_a_foreign_function_word_alone_is_a_name() -> None:
     """The language that knows more of the words than every other reads on; not one that knows fewer or as many."""
-    assert [code for _, code, _ in read("ik heb gemakt tha")] == ["bb"]
-    assert read("x gemakt tha uf") == []
-    assert read("x gemakt tha") == []
+    assert [code for _, code, _ in read("ik heb gemakt zha")] == ["bb"]
+    assert read("x gemakt zha uf") == []
+    assert read("x gemakt zha") == []
 
 
 def test_function_words_that_another_language_knows_decide_nothing() -> None:
     """Whatever it knows them as."""
-    tables = {**TABLES, "bb": table(**{**words_of("bb"), "function": "dee van tha"})}
+    tables = {**TABLES, "bb": table(**{**words_of("bb"), "function": "dee van zha"})}
     rule = AssertedRule(tables)
 
-    assert [claim.language for claim in rule.find("gemakt tha")] == ["bb"]
+    assert [claim.language for claim in rule.find("gemakt zha")] == ["bb"]
     assert [claim.language for claim in rule.find("gemakt uf")] == []
 
 
@@ -109,7 +109,7 @@ def test_a_language_alone_reads_everything() -> None:
     """No other one can rule it out."""
     alone = AssertedRule({"cc": TABLES["cc"]})
 
-    assert [claim.word for claim in alone.find("hech tha uf")] == ["hech"]
+    assert [claim.word for claim in alone.find("hech zha uf")] == ["hech"]
 
 
 def test_each_place_is_claimed_once() -> None:
@@ -125,7 +125,7 @@ def test_each_place_is_claimed_once() -> None:
 
 def test_the_words_of_another_language_are_told_of() -> None:
     """Asked for an explanation, a form that no language takes for its own is named with that."""
-    (told,) = rule().explained("tha uf hech")
+    (told,) = rule().explained("zha uf hech")
 
     assert (told.start, told.end, told.word, told.why) == (7, 11, "hech", "candidate")
     assert (told.rejected_by, told.language) == (OTHER_LANGUAGE, "aa")
@@ -133,7 +133,7 @@ def test_the_words_of_another_language_are_told_of() -> None:
 
 def test_the_explanation_knows_both_kinds() -> None:
     """What claims, and beside it what does not, in the order of the text; nothing twice."""
-    told = list(rule().explained("ai hav nott sav it. ai hav bild it. ai wil sav it."))
+    told = list(rule().explained("ai hab nokt sav it. ai hab bild it. ai wul sav it."))
 
     assert [(claim.start, claim.why, claim.rejected_by) for claim in told] == [
         (12, "candidate", "negated"),
@@ -145,20 +145,20 @@ def test_the_explanation_knows_both_kinds() -> None:
 @pytest.fixture(name="effort")
 def little_effort(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only two short sentences of an answer are judged."""
-    monkeypatch.setattr(asserted_rule, "_EFFORT", 2 * (SIZE + len("ai hav nott sav.")) + 1)
+    monkeypatch.setattr(asserted_rule, "_EFFORT", 2 * (SIZE + len("ai hab nokt sav.")) + 1)
 
 
 @pytest.mark.usefixtures("effort")
 @pytest.mark.parametrize(
     ("text", "claims"),
     [
-        ("ai hav nott sav. ai hav nott sav.", []),
-        (f"{'xx ' * 60}\n\nAi hav nott sav. ai hav nott sav.", []),
-        ("ai hav nott sav. ai hav nott sav. ai hav nott bild.", [("bild", 46, "not read")]),
-        ("ai hav nott sav. xxx xxx xxx. ai hav nott sav.", []),
-        ("ai hav sav. ai hav nott sav. ai hav nott bild.", [("sav", 7, "I have done")]),
-        ("ai hav nott sav. ai hav sav. ai hav nott bild.", [("sav", 24, "I have done")]),
-        ("ai hav nott sav. ai hav nott sav. x bild, y bild.", [("bild", 36, "not read")]),
+        ("ai hab nokt sav. ai hab nokt sav.", []),
+        (f"{'xx ' * 60}\n\nAi hab nokt sav. ai hab nokt sav.", []),
+        ("ai hab nokt sav. ai hab nokt sav. ai hab nokt bild.", [("bild", 46, "not read")]),
+        ("ai hab nokt sav. xxx xxx xxx. ai hab nokt sav.", []),
+        ("ai hab sav. ai hab nokt sav. ai hab nokt bild.", [("sav", 7, "I have done")]),
+        ("ai hab nokt sav. ai hab sav. ai hab nokt bild.", [("sav", 24, "I have done")]),
+        ("ai hab nokt sav. ai hab nokt sav. x bild, y bild.", [("bild", 36, "not read")]),
     ],
 )
 def test_what_is_left_over_claims_once(text: str, claims: list[tuple[str, int, str]]) -> None:
@@ -172,7 +172,7 @@ def test_what_is_left_over_claims_once(text: str, claims: list[tuple[str, int, s
 @pytest.mark.usefixtures("effort")
 def test_what_is_left_over_is_not_explained() -> None:
     """But for its one claim, in the first language."""
-    told = list(rule().explained("ai hav nott sav. ai hav nott sav. ai hav nott bild. ai hav bild."))
+    told = list(rule().explained("ai hab nokt sav. ai hab nokt sav. ai hab nokt bild. ai hab bild."))
 
     assert [(claim.word, claim.start, claim.end, claim.rejected_by) for claim in told] == [
         ("sav", 12, 15, "negated"),
@@ -185,8 +185,8 @@ def test_what_is_left_over_is_not_explained() -> None:
 @pytest.mark.parametrize(
     ("text", "places"),
     [
-        ("ai hav re\u00adsav tha x. ai hav s\u00adav tha x.", [(28, 32)]),
-        ("ge\u0301 ai hav sav tha x", [(11, 14)]),
+        ("ai hab re\u00adsav zha x. ai hab s\u00adav zha x.", [(28, 32)]),
+        ("ge\u0301 ai hab sav zha x", [(11, 14)]),
     ],
 )
 def test_places_are_those_of_the_text_as_it_was_given(text: str, places: list[tuple[int, int]]) -> None:
@@ -201,7 +201,7 @@ def test_places_are_those_of_the_text_as_it_was_given(text: str, places: list[tu
         ("\u0421\u0442\u0430\u0442\u0443\u0441 \u043f\u043e\u043b\u044f: sav", False),
         ("\u0421\u0442\u0430\u0442\u0443\u0441 sav", True),
         ("\u0421\u0442\u0430\u0442\u0443\u0441 x sav", True),
-        ("\u0421\u0442\u0430\u0442\u0443\u0441 \u043f\u043e\u043b\u044f tha sav", True),
+        ("\u0421\u0442\u0430\u0442\u0443\u0441 \u043f\u043e\u043b\u044f zha sav", True),
         ("\u5b57\u6bb5\u503c\u662f sav", False),
         ("\u5b57\u6bb5 sav", True),
         ("caf\u00e9 sav", True),

@@ -50,7 +50,7 @@ FORMS = {
     "itis": "pronoun be",
     "by-me": "by by_self",
     "nolongernot": "neg no_longer",
-    "beable": "modal able",
+    "ablebe": "modal able",
     "willbe": "modal future",
     "theseare": "determiner pronoun",
     "beingmodal": "progress modal",

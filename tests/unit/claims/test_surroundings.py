@@ -14,8 +14,8 @@ WORDS = {
     "self_have": "aiv",
     "be": "is",
     "was": "was",
-    "modal": "wil",
-    "neg": "nott",
+    "modal": "wul",
+    "neg": "nokt",
     "plan": "plan",
     "status": "status",
     "now": "nau",
@@ -27,7 +27,7 @@ WORDS = {
     "label": "new",
     "before": "bifor",
     "switched": "on",
-    "determiner": "tha",
+    "determiner": "zha",
     "trait": "due",
     "function": "uf",
     "doubt": "maybe",
@@ -44,7 +44,7 @@ def rule() -> AssertedRule:
                 "shape": "adjacent",
                 "exact": True,
                 "words": WORDS,
-                "phrases": {"gone": "upp there", "go_ahead": "shal ai"},
+                "phrases": {"gone": "upp there", "go_ahead": "shul ai"},
             }
         }
     )
@@ -69,14 +69,14 @@ ITEM = "- box sent"
 LED = "the line above leads into plans, questions or states"
 
 
-@pytest.mark.parametrize("lead", ["plan:", "wil it be:", "maybe so:", "iff so:", "so?", "plan", "- plan:\n\nplan"])
+@pytest.mark.parametrize("lead", ["plan:", "wul it be:", "maybe so:", "iff so:", "so?", "plan", "- plan:\n\nplan"])
 def test_a_lead_blocks_the_items_below_it(lead: str) -> None:
     """A plan, a possibility, a doubt, a condition or a question in the line above a list."""
     for between in ("\n", "\n\n", "\n- box\n", "\n| box |\n"):
         assert rejected(f"{lead}{between}{ITEM}") == [LED]
 
 
-@pytest.mark.parametrize("lead", ["tha box", "sent plan:", "is it:", "plan:\n\ntha box:", "plan:\n\n- it\n\ntha box"])
+@pytest.mark.parametrize("lead", ["zha box", "sent plan:", "is it:", "plan:\n\ntha box:", "plan:\n\n- it\n\ntha box"])
 def test_another_lead_blocks_nothing(lead: str) -> None:
     """Nor one that another line stands below; a plan that was carried out is none."""
     assert f"{lead}\n{ITEM}".count("sent") - lead.count("sent") == 1
@@ -94,35 +94,35 @@ def test_the_lead_is_looked_for_thirty_lines_up() -> None:
 
 def test_the_last_sentence_of_a_line_leads() -> None:
     """What stands before it in the line does not."""
-    assert claims(f"plan it. tha box:\n{ITEM}")
-    assert not claims(f"tha box. plan it:\n{ITEM}")
+    assert claims(f"plan it. zha box:\n{ITEM}")
+    assert not claims(f"zha box. plan it:\n{ITEM}")
 
 
 def test_an_instruction_leads_by_its_first_word() -> None:
     """Unless it is a name's."""
-    assert not claims(f"open tha box:\n{ITEM}")
-    assert claims(f"tha box open:\n{ITEM}")
+    assert not claims(f"open zha box:\n{ITEM}")
+    assert claims(f"zha box open:\n{ITEM}")
     assert claims(f'open "box" here:\n{ITEM}')
 
 
 def test_a_line_with_a_colon_leads_into_a_paragraph() -> None:
     """With it only, and only the paragraph right below; empty lines lie between."""
     for between in ("\n", "\n\n", "\n \n"):
-        assert rejected(f"plan:{between}tha box was sent") == [LED]
-        assert claims(f"plan it{between}Tha box was sent")
+        assert rejected(f"plan:{between}zha box was sent") == [LED]
+        assert claims(f"plan it{between}Zha box was sent")
     assert claims("plan:\nIt is here.\n\nTha box was sent")
 
 
 @pytest.mark.parametrize(
     ("text", "stands"),
     [
-        ("wil it be. Sent box", False),
-        ("wil it be. Tha box was sent", True),
-        ("wil it be. It is so. Sent box", True),
-        ("wil it be. So it. Sent box", False),
-        ("wil it be. So it. So it. So it. Sent box", False),
-        ("wil it be. So it. So it. So it. So it. Sent box", True),
-        ("wil it be.\n\nSent box", True),
+        ("wul it be. Sent box", False),
+        ("wul it be. Zha box was sent", True),
+        ("wul it be. It is so. Sent box", True),
+        ("wul it be. So it. Sent box", False),
+        ("wul it be. So it. So it. So it. Sent box", False),
+        ("wul it be. So it. So it. So it. So it. Sent box", True),
+        ("wul it be.\n\nSent box", True),
         ("Is it so? Sent box", False),
     ],
 )
@@ -135,8 +135,8 @@ def test_the_sentence_before_blocks_a_bare_form(text: str, stands: bool) -> None
     ("end", "stands"),
     [
         ("okay", False),
-        ("shal ai", False),
-        ("shal we", True),
+        ("shul ai", False),
+        ("shul we", True),
         (f"okay{' x' * 59}", False),
         (f"okay{' x' * 60}", True),
         (f"okay {'x' * 394}.", False),
@@ -146,8 +146,8 @@ def test_the_sentence_before_blocks_a_bare_form(text: str, stands: bool) -> None
 def test_an_answer_that_ends_in_asking_for_a_go_ahead(end: str, stands: bool) -> None:
     """Within sixty words and four hundred characters of its end; it blocks bare forms only."""
     assert claims(f"sent box\n\n{end}") is stands
-    assert claims(f"tha box was sent\n\n{end}")
-    assert claims(f"ai sent tha box\n\n{end}")
+    assert claims(f"zha box was sent\n\n{end}")
+    assert claims(f"ai sent zha box\n\n{end}")
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_an_answer_that_ends_in_asking_for_a_go_ahead(end: str, stands: bool) ->
         ("| status | box |\n|---|---|\n| sent | it |", []),
         ("| a | b | status |\n|---|---|---|\n| sent | sent | sent |", ["sent |", "sent |"]),
         ("| box | status |\n| it | x |\n| it | x |\n| it | sent |", []),
-        ("| box | tha status |\n|---|---|\n| it | sent |", []),
+        ("| box | zha status |\n|---|---|\n| it | sent |", []),
         ("| box |\n|---|\n| it | sent |", ["sent |"]),
         ("| status | sent |", ["sent |"]),
         ("| box | status sent |", ["sent |"]),
@@ -190,7 +190,7 @@ HEADED = "the heading above announces plans or states"
         ("# plan\n\n- box sent", False),
         ("# plan\n\nTha box is sent", False),
         ("# plan\n\nTha box has it\n\n- box sent", False),
-        ("# plan\n\nai sent tha box", True),
+        ("# plan\n\nai sent zha box", True),
         ("# plan\n\n## box\n\n- box sent", False),
         ("# plan\n\n# box\n\n- box sent", True),
         ("## plan\n\n# box\n\n- box sent", True),
@@ -198,12 +198,12 @@ HEADED = "the heading above announces plans or states"
         ("# sent plan\n\n- box sent", True),
         ("# status\n\n- box sent", False),
         ("# box\n\n- box sent", True),
-        ("# wil it\n\n- box sent", False),
+        ("# wul it\n\n- box sent", False),
     ],
 )
 def test_headings_that_announce_block_what_is_below(text: str, stands: bool) -> None:
     """Down to the next heading of their rank; up to "is sent", and not where a heading says that it was done."""
-    assert (claimed(text)[-1:] in (["sent"], ["sent tha"])) is stands
+    assert (claimed(text)[-1:] in (["sent"], ["sent zha"])) is stands
     if not stands:
         assert rejected(text) in ([HEADED], [LED])
 
@@ -211,22 +211,22 @@ def test_headings_that_announce_block_what_is_below(text: str, stands: bool) -> 
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("Sketch: ai sent tha box and tha letters.", []),
-        ("Sketch: ai sent tha box.", ["sent tha"]),
-        ("Sketch for it: ai sent tha box and tha rest.", []),
-        ("Sketch for it:\n\nai sent tha box and tha rest.\n\nai sent it.", []),
-        ("Sketch for it: ai sent tha box and tha rest.\nai sent it.", ["sent it."]),
-        ("Sketch. ai sent tha box and tha rest.", ["sent tha"]),
-        ("Sketches: ai sent tha box and tha rest.", ["sent tha"]),
-        ("ai sent tha sketch: ai sent tha box and tha rest.", ["sent tha", "sent tha"]),
-        ("nau tha sketch: ai sent tha box and tha rest.", ["sent tha"]),
-        ("redi, tha sketch: ai sent tha box and tha rest.", ["redi, tha", "sent tha"]),
-        ("ai sent it. \n\nSketch: ai sent tha box and tha rest.", ["sent it."]),
-        (f"Sketch {'x' * 59}: ai sent tha box and tha rest.", []),
-        (f"Sketch {'x' * 60}: ai sent tha box and tha rest.", ["sent tha"]),
-        ("Sketch and letter: ai sent tha box and tha rest.", []),
-        ("Sketch: ai sent tha box and tha rest.\nLetter: ai sent tha box and tha rest.", []),
-        ("**Sketch:** ai sent tha box and tha rest.", []),
+        ("Sketch: ai sent zha box and zha letters.", []),
+        ("Sketch: ai sent zha box.", ["sent zha"]),
+        ("Sketch for it: ai sent zha box and zha rest.", []),
+        ("Sketch for it:\n\nai sent zha box and zha rest.\n\nai sent it.", []),
+        ("Sketch for it: ai sent zha box and zha rest.\nai sent it.", ["sent it."]),
+        ("Sketch. ai sent zha box and zha rest.", ["sent zha"]),
+        ("Sketches: ai sent zha box and zha rest.", ["sent zha"]),
+        ("ai sent zha sketch: ai sent zha box and zha rest.", ["sent zha", "sent zha"]),
+        ("nau zha sketch: ai sent zha box and zha rest.", ["sent zha"]),
+        ("redi, zha sketch: ai sent zha box and zha rest.", ["redi, zha", "sent zha"]),
+        ("ai sent it. \n\nSketch: ai sent zha box and zha rest.", ["sent it."]),
+        (f"Sketch {'x' * 59}: ai sent zha box and zha rest.", []),
+        (f"Sketch {'x' * 60}: ai sent zha box and zha rest.", ["sent zha"]),
+        ("Sketch and letter: ai sent zha box and zha rest.", []),
+        ("Sketch: ai sent zha box and zha rest.\nLetter: ai sent zha box and zha rest.", []),
+        ("**Sketch:** ai sent zha box and zha rest.", []),
     ],
 )
 def test_a_proposed_text_claims_nothing(text: str, found: list[str]) -> None:
@@ -239,7 +239,7 @@ def test_a_proposed_text_claims_nothing(text: str, found: list[str]) -> None:
 
 def test_a_proposed_text_is_told_of() -> None:
     """Asked for an explanation."""
-    assert rejected("Sketch for it: ai sent tha box and tha rest.") == ["a text that is only proposed"]
+    assert rejected("Sketch for it: ai sent zha box and zha rest.") == ["a text that is only proposed"]
 
 
 @pytest.mark.parametrize(
@@ -252,7 +252,7 @@ def test_a_proposed_text_is_told_of() -> None:
         ("x.\n\nStatus: sent.\nX", False),
         ("- Status: sent", False),
         ("Status: sent x", False),
-        ("Tha status: sent", False),
+        ("Zha status: sent", False),
     ],
 )
 def test_a_paragraph_that_only_names_a_state_claims_it(text: str, stands: bool) -> None:
@@ -263,22 +263,22 @@ def test_a_paragraph_that_only_names_a_state_claims_it(text: str, stands: bool) 
 @pytest.mark.parametrize(
     ("text", "stands"),
     [
-        ("Tha box is sent.", True),
-        ("Tha box is sent. It is due.", False),
-        ("It is due. Tha box is sent.", False),
-        ("It is due. x. Tha box is sent.", False),
-        ("It is due. So it. So it. So it. Tha box is sent.", False),
-        ("It is due. So it. So it. So it. So it. Tha box is sent.", True),
-        ("Tha box is sent. So it. So it. So it. It is due.", False),
-        ("Tha box is sent. So it. So it. So it. So it. It is due.", True),
+        ("Zha box is sent.", True),
+        ("Zha box is sent. It is due.", False),
+        ("It is due. Zha box is sent.", False),
+        ("It is due. x. Zha box is sent.", False),
+        ("It is due. So it. So it. So it. Zha box is sent.", False),
+        ("It is due. So it. So it. So it. So it. Zha box is sent.", True),
+        ("Zha box is sent. So it. So it. So it. It is due.", False),
+        ("Zha box is sent. So it. So it. So it. So it. It is due.", True),
         ("It is due.\n\nTha box is sent.", True),
-        ("It is due. Tha box was sent.", True),
-        ("It is due. ai sent tha box.", True),
-        ("It is due. ai sent it. Tha box is sent.", True),
-        ("It is due. Tha box is nau sent.", True),
-        ("Tha mail wil goes out here. Tha box is sent. So it is.", False),
-        ("Good day. Tha box is sent. So it is.", True),
-        ("Tha box is sent. So it goes. So it is.", True),
+        ("It is due. Zha box was sent.", True),
+        ("It is due. ai sent zha box.", True),
+        ("It is due. ai sent it. Zha box is sent.", True),
+        ("It is due. Zha box is nau sent.", True),
+        ("Zha mail wul goes out here. Zha box is sent. So it is.", False),
+        ("Good day. Zha box is sent. So it is.", True),
+        ("Zha box is sent. So it goes. So it is.", True),
     ],
 )
 def test_four_sentences_beside_one_say_what_paragraph_it_is(text: str, stands: bool) -> None:

@@ -97,10 +97,10 @@ def test_letters_are_written_the_other_way() -> None:
 
 def test_slips_of_the_pen() -> None:
     """Two letters swapped, one left out, one doubled; the first and the last letter stay; short words keep theirs."""
-    assert set(slips("created")) == {
-        *("cerated", "craeted", "cretaed", "creaetd"),
-        *("ceated", "crated", "creted", "creaed"),
-        *("crreated", "creeated", "creaated", "creatted", "createed"),
+    assert set(slips("blomket")) == {
+        *("bolmket", "blmoket", "blokmet", "blomekt"),
+        *("bomket", "blmket", "bloket", "blomet"),
+        *("bllomket", "bloomket", "blommket", "blomkket", "blomkeet"),
     }
     assert list(slips("closed")) == []
     assert list(slips("re-added")) == []
