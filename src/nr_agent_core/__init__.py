@@ -62,6 +62,7 @@ from nr_agent_core.domain.trust_zones import TrustZones
 from nr_agent_core.domain.write_evidence import WriteEvidence, Wrote
 from nr_agent_core.ports.access_policy import Action, Subject
 from nr_agent_core.ports.configuration_resolver import Configuration
+from nr_agent_core.ports.retention import Purged, Retention
 from nr_agent_core.runtime import InboxItem, RunResult, Runtime, UpkeepReport
 
 __all__ = [
@@ -115,11 +116,13 @@ __all__ = [
     "PhraseKind",
     "Preview",
     "ProviderError",
+    "Purged",
     "Reader",
     "Reconciliation",
     "RecordReference",
     "RecordWrite",
     "ReplyCode",
+    "Retention",
     "RoleAccess",
     "RunReason",
     "RunResult",

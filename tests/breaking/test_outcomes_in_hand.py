@@ -209,7 +209,7 @@ def test_many_upkeeps_end_what_cannot_be_read_once(tmp_path: Path) -> None:
     sent = died_in(path)
     db = sqlite3.connect(path)
     db.execute("DROP TRIGGER event_facts_stay")
-    db.execute("UPDATE event SET kind = 'unheard.9' WHERE seq = 1")
+    db.execute("UPDATE event SET kind = 'Unheard' WHERE seq = 1")
     db.commit()
     db.close()
     barrier = threading.Barrier(2)

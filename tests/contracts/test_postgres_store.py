@@ -23,6 +23,11 @@ class PostgresContract(UnitOfWorkContract):
         for name, value in columns.items():
             unguarded(store, f"UPDATE event SET {name} = %s WHERE run = %s AND seq = %s", value, run_id, number)
 
+    def plant_row(self, store: UnitOfWork, run_id: str, **columns: str | None) -> None:
+        """Overwrite columns of a run's row."""
+        for name, value in columns.items():
+            unguarded(store, f"UPDATE run SET {name} = %s WHERE id = %s", value, run_id)
+
     def remove(self, store: UnitOfWork, run_id: str, number: int) -> None:
         """Take a stored event away."""
         unguarded(store, "DELETE FROM event WHERE run = %s AND seq = %s", run_id, number)

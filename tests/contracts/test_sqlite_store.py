@@ -25,6 +25,12 @@ class SqliteContract(UnitOfWorkContract):
             for name, value in columns.items():
                 db.execute(f"UPDATE event SET {name} = ? WHERE run = ? AND seq = ?", (value, run_id, number))
 
+    def plant_row(self, store: UnitOfWork, run_id: str, **columns: str | None) -> None:
+        """Overwrite columns of a run's row."""
+        with raw(store) as db:
+            for name, value in columns.items():
+                db.execute(f"UPDATE run SET {name} = ? WHERE id = ?", (value, run_id))
+
     def remove(self, store: UnitOfWork, run_id: str, number: int) -> None:
         """Take a stored event away."""
         with raw(store) as db:

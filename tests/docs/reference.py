@@ -34,7 +34,7 @@ from nr_agent_core.domain.texts.catalogues import shipped
 from nr_agent_core.domain.tool_result import Outcome, RecordReference, RecordWrite, ToolEffect, WriteKind
 from nr_agent_core.domain.tools import DEFAULT_DEADLINE
 from nr_agent_core.ports.configuration_resolver import MOST_ROUNDS
-from nr_agent_core.runtime import recovery, segments, wiring
+from nr_agent_core.runtime import housekeeping, recovery, segments, wiring
 from nr_agent_core.steps import orders
 from tests.docs.tables import Block, code, fixed, names_in, rewritten, table
 from tests.test_public_api import exported_names, public_modules
@@ -83,6 +83,7 @@ FIGURES: dict[str, object] = {
     "waits of a worker before it asks the model again, seconds": ", ".join(f"{wait:g}" for wait in orders.RETRY_DELAYS),
     "segments opened by recovery in a row": recovery.MOST_ATTEMPTS,
     "overdue queued run, seconds": recovery.QUEUED_GRACE,
+    "portion of a purge": housekeeping.PORTION,
     "lines of a preview": previews.LINES,
     "characters of a preview's line": previews.LINE_LENGTH,
     "result of a tool, bytes": bounding.RESULT_LIMIT,
@@ -283,6 +284,7 @@ def _settings() -> Iterator[tuple[str, Block]]:
     yield "configuration", arguments_of(nr_agent_core.Configuration)
     yield "chat", arguments_of(Chat.__init__)
     yield "parts", arguments_of(wiring.Wiring.__init__)
+    yield "retention", arguments_of(nr_agent_core.Retention)
     yield "sqlite", arguments_of(SqliteStore.__init__)
     yield "postgres", arguments_of(PostgresStore.__init__)
     yield "tool", arguments_of(nr_agent_core.tool)

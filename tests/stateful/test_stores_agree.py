@@ -31,6 +31,7 @@ from nr_agent_core.domain.privacy import Privacy
 from nr_agent_core.domain.run_events import ClaimReason, RunFailed
 from nr_agent_core.domain.run_status import RunReason, RunStatus
 from nr_agent_core.domain.tool_result import Outcome, RecordReference, RecordWrite, WriteKind
+from nr_agent_core.ports.retention import Purged, Retention
 from nr_agent_core.ports.unit_of_work import AppendEvents, Change, LetGo, OpenConversation, UnitOfWork
 from nr_agent_core.testing.contracts.run_script import RunScript
 from nr_agent_core.testing.contracts.store_contract import said
@@ -278,6 +279,35 @@ class StoresAgree(RuleBasedStateMachine):
         if closing:
             for store in self.others:
                 store.close()
+
+    @rule(
+        conversation_days=st.sampled_from((None, 0.0001, 0.001, 0.01)),
+        run_days=st.sampled_from((None, 0.0001, 0.001, 0.01)),
+        with_writes=st.booleans(),
+        up_to=st.sampled_from((0, 0, 2, 1000)),
+        limit=st.sampled_from((1, 2, 100)),
+    )
+    def purge(
+        self, conversation_days: float | None, run_days: float | None, with_writes: bool, up_to: int, limit: int
+    ) -> None:
+        """What is past its window goes, everywhere the same, and as foretold; what went comes anew (O2)."""
+        retention = Retention(
+            conversation_days=conversation_days,
+            run_days=run_days,
+            write_days=0.0001 if with_writes else None,
+            writes_up_to=up_to,
+        )
+        told = self.memory.purgeable(retention)
+        for store in (self.memory, *self.others):
+            assert store.purgeable(retention) == told
+            done = store.purge(retention, limit=limit)
+            while done.more:
+                done += store.purge(retention, limit=limit)
+            assert done == told
+            assert store.purgeable(retention) == Purged()
+        self.scripts = [script for script in self.scripts if self.memory.run_row(script.run.id) is not None]
+        gone = [each for each in CONVERSATIONS if self.memory.conversation_row(each) is None]
+        assert not gone or self.commit(*(OpenConversation(each, "anna") for each in gone))
 
     # ------------------------------------------------------------------------------- the looks
 

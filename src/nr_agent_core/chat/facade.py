@@ -20,6 +20,7 @@ from nr_agent_core.domain.run import Run
 from nr_agent_core.domain.run_events import DecisionPlace
 from nr_agent_core.domain.run_status import RunStatus
 from nr_agent_core.ports.access_policy import Action
+from nr_agent_core.ports.retention import Retention
 from nr_agent_core.ports.unit_of_work import OpenConversation
 from nr_agent_core.runtime import Runtime, UpkeepReport
 from nr_agent_core.runtime.segments import MESSAGE_LIMIT
@@ -188,11 +189,11 @@ class Chat:
         row = self._sending.row(conversation, _checked(reader), Action.SEE)
         return self._views.view(row, reader, before=before, limit=limit)
 
-    def upkeep(self, *, limit: int = 100) -> UpkeepReport:
+    def upkeep(self, *, limit: int = 100, retention: Retention | None = None) -> UpkeepReport:
         """
-        Recover, expire and fail what is due (O2).
+        Recover, expire and fail what is due, and delete what is past its window; see :meth:`Runtime.upkeep` (O2).
         """
-        return self.runtime.upkeep(limit=limit)
+        return self.runtime.upkeep(limit=limit, retention=retention)
 
     def close(self, *, wait: float = 0.0) -> int:
         """

@@ -10,10 +10,12 @@ from typing import Any, Final
 
 from nr_agent_core.cli.audit.command import AuditCommand
 from nr_agent_core.cli.command import Command
+from nr_agent_core.cli.doctor.command import DoctorCommand
 from nr_agent_core.cli.explain.command import ExplainCommand
+from nr_agent_core.cli.upkeep.command import UpkeepCommand
 
 PROGRAM: Final = "nr-agent-core"
-COMMANDS: Final[tuple[Command, ...]] = (AuditCommand(), ExplainCommand())
+COMMANDS: Final[tuple[Command, ...]] = (AuditCommand(), ExplainCommand(), UpkeepCommand(), DoctorCommand())
 
 _DISTRIBUTION: Final = "nr-agent-core"
 # What a shell reports for a program that was interrupted, or whose reader went away.

@@ -50,6 +50,17 @@ class RunRow(Value):
     outside: bool
 
 
+@attrs.frozen(repr=False, eq=False)
+class UnreadableRun(Value):
+    """
+    What is known of an unsettled run whose row is damaged: as much as it takes to end it (O2).
+    """
+
+    id: str
+    owner: str
+    conversation: str | None
+
+
 class RunStore(Protocol):
     """
     An append-only stream of events per run. Appends go through the unit of work.
@@ -85,7 +96,14 @@ class RunStore(Protocol):
         """
         Runs that upkeep has to look at now: running ones whose lease has expired, queued ones
         whose time passed more than *queued_grace* seconds ago, waiting ones whose approval has
-        expired; longest overdue first (O2, R8).
+        expired; longest overdue first (O2, R8). A damaged row is none of them.
+        """
+        ...
+
+    def unreadable_runs(self, *, limit: int) -> tuple[UnreadableRun, ...]:
+        """
+        Runs whose row is damaged, does not say that they are settled, and says no lease that still
+        stands; oldest first (O2).
         """
         ...
 

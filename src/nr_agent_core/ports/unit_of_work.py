@@ -14,6 +14,7 @@ from nr_agent_core.domain.run_events import RunCancelled, RunEvent, RunFailed
 from nr_agent_core.domain.run_status import RunReason
 from nr_agent_core.domain.value import Value
 from nr_agent_core.ports.conversation_store import ConversationStore
+from nr_agent_core.ports.retention import Purged, Retention
 from nr_agent_core.ports.run_store import RunStore
 
 
@@ -111,6 +112,35 @@ class UnitOfWork(ConversationStore, RunStore, Protocol):
 
         In all cases nothing of *changes* was stored, except that after StoreUnavailableError it is
         not known.
+        """
+        ...
+
+    def purge(self, retention: Retention, *, limit: int = 200) -> Purged:
+        """
+        Delete one portion of what is past its window, in one durable transaction; call it again while
+        ``more`` of the answer is true (O2).
+
+        Kept are unsettled runs, a conversation's last run as long as the conversation, and entries
+        of the feed as long as their run or their conversation. A position of the feed is never given
+        twice. Waiting runs are not its matter: they are ended, not deleted.
+
+        Args:
+            retention: the windows; the store's time counts.
+            limit: about how much goes at once: runs, conversations (ten messages count as one more), entries.
+
+        Raises:
+            StoreUnavailableError: the store is locked, full or gone; a portion may or may not have gone.
+        """
+        ...
+
+    def purgeable(self, retention: Retention) -> Purged:
+        """What :meth:`purge` would delete by now if it were called to the end. Nothing is changed."""
+        ...
+
+    def tidy(self) -> None:
+        """
+        Give back what is not needed any more, as far as that is possible at once: what was deleted or
+        forgotten is gone from the files, too, where that is in the store's hands (E4).
         """
         ...
 

@@ -5,21 +5,23 @@ For a chat window use :class:`~nr_agent_core.chat.Chat` on top of it: a decision
 *here* counts as taken outside the conversation's chat (E2, C4).
 """
 
+import functools
 import itertools
 import logging
 from collections.abc import Iterator
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import attrs
 
 from nr_agent_core.domain.approvals import Decision
 from nr_agent_core.domain.approvals import decision as decision_of
-from nr_agent_core.domain.errors import RunUnreadableError, StoredFormError
+from nr_agent_core.domain.errors import InvalidValueError, RunUnreadableError, StoredFormError
 from nr_agent_core.domain.provenance import StoredWrite
 from nr_agent_core.domain.reader import Reader
 from nr_agent_core.domain.run_events import DecisionPlace
 from nr_agent_core.domain.sanitiser import sanitised_chain
 from nr_agent_core.ports.access_policy import Action
+from nr_agent_core.ports.retention import Retention
 from nr_agent_core.ports.run_store import RunRow, StoredEvent
 from nr_agent_core.runtime.cards import Cards
 from nr_agent_core.runtime.decisions import Decisions
@@ -28,6 +30,9 @@ from nr_agent_core.runtime.recovery import Recovery
 from nr_agent_core.runtime.results import InboxItem, RunResult, UpkeepReport, run_result
 from nr_agent_core.runtime.segments import Segments
 from nr_agent_core.runtime.wiring import Parts, Wiring, checked_parts
+
+if TYPE_CHECKING:
+    from nr_agent_core.runtime.housekeeping import Housekeeping
 
 _log = logging.getLogger("nr_agent_core")
 
@@ -52,6 +57,13 @@ class Runtime:
         self.segments = Segments(self.wiring)
         self.decisions, self.recovery = Decisions(self.segments), Recovery(self.segments)
         self.cards = Cards(self.wiring)
+
+    @functools.cached_property
+    def housekeeping(self) -> "Housekeeping":
+        """The part of upkeep that needs neither tools nor a model."""
+        from nr_agent_core.runtime.housekeeping import Housekeeping
+
+        return Housekeeping(self.segments, self.recovery)
 
     def start(self, text: str, owner: str | Reader, *, instructions: str = "") -> RunResult:
         """
@@ -180,11 +192,23 @@ class Runtime:
         """
         return run_result(self.recovery.recover(run_id))
 
-    def upkeep(self, *, limit: int = 100) -> UpkeepReport:
+    def upkeep(self, *, limit: int = 100, retention: Retention | None = None) -> UpkeepReport:
         """
-        Recover what is due, expire what has expired, and fail what cannot be recovered (O2).
+        Recover what is due, expire what has expired, fail what cannot be recovered or read, delete what is
+        past its window (O2).
+
+        Args:
+            limit: the most runs that are recovered, and the most damaged ones that are ended.
+            retention: the windows; None deletes nothing.
+
+        Raises:
+            InvalidValueError: an argument is something else. Nothing happened.
+            StoreError: the store could not do it; what was done until then stands.
         """
-        return self.recovery.upkeep(limit=whole_number("the limit of an upkeep", limit, least=1))
+        limit = whole_number("the limit of an upkeep", limit, least=1)
+        if retention is not None and not isinstance(retention, Retention):
+            raise InvalidValueError("the retention of an upkeep", retention, "a Retention, or None to delete nothing")
+        return self.housekeeping.upkeep(self.recovery.upkeep(limit=limit), retention, limit=limit)
 
     def writes(self, *, after: int = 0, limit: int = 1000) -> tuple[StoredWrite, ...]:
         """

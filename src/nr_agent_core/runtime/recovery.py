@@ -6,14 +6,14 @@ import logging
 
 import attrs
 
-from nr_agent_core.domain.errors import LostRaceError, RunUnreadableError, StoredFormError
+from nr_agent_core.domain.errors import LostRaceError, NewerFormError, RunUnreadableError, StoredFormError
 from nr_agent_core.domain.failures import FailureCode
 from nr_agent_core.domain.privacy import privacy_level
 from nr_agent_core.domain.run import Run
 from nr_agent_core.domain.run_events import Claimed, ClaimReason, RunEvent, RunFailed
 from nr_agent_core.domain.run_status import RunReason, RunStatus
 from nr_agent_core.domain.sanitiser import sanitised_chain
-from nr_agent_core.ports.run_store import RunRow
+from nr_agent_core.ports.run_store import RunRow, UnreadableRun
 from nr_agent_core.runtime.results import UpkeepReport
 from nr_agent_core.runtime.segments import Segments, not_configured
 from nr_agent_core.steps import SegmentEnd
@@ -75,9 +75,13 @@ class Recovery:
             end = self.recover(row.id, outside=True)
         except LostRaceError:
             return attrs.evolve(report, left=(*report.left, row.id))
+        except NewerFormError as error:
+            # A release that can read it may be at work beside this one: it is theirs.
+            _log.warning("run %s is left to a newer release: %s", row.id, sanitised_chain(error))
+            return attrs.evolve(report, left=(*report.left, row.id))
         except (RunUnreadableError, StoredFormError) as error:
             _log.error("run %s cannot be recovered: %s", row.id, sanitised_chain(error))
-            return self._end_unreadable(row, report)
+            return self.end_unreadable(row, report)
         except Exception as error:  # noqa: BLE001 - one broken run must not keep the others waiting
             _log.error("run %s was not recovered: %s", row.id, sanitised_chain(error))
             return attrs.evolve(report, left=(*report.left, row.id))
@@ -86,15 +90,22 @@ class Recovery:
             return attrs.evolve(report, failed=(*report.failed, row.id))
         return attrs.evolve(report, recovered=(*report.recovered, row.id))
 
-    def _end_unreadable(self, row: RunRow, report: UpkeepReport) -> UpkeepReport:
+    def end_unreadable(self, run: RunRow | UnreadableRun, report: UpkeepReport) -> UpkeepReport:
+        """End *run*, which nobody can read, ``failed``/``internal`` with code ``interrupted``; told in the report."""
         try:
-            self._segments.end_unreadable(row)
+            self._segments.end_unreadable(run)
         except LostRaceError:
             # It ended meanwhile: by another upkeep, or here, once it met what cannot be read.
-            now = self._segments.store.run_row(row.id)
-            if now is None or now.status is not RunStatus.FAILED:
-                return attrs.evolve(report, left=(*report.left, row.id))
-        return attrs.evolve(report, failed=(*report.failed, row.id))
+            if not self._has_failed(run.id):
+                return attrs.evolve(report, left=(*report.left, run.id))
+        return attrs.evolve(report, failed=(*report.failed, run.id))
+
+    def _has_failed(self, run_id: str) -> bool:
+        try:
+            now = self._segments.store.run_row(run_id)
+        except StoredFormError:
+            return False
+        return now is not None and now.status is RunStatus.FAILED
 
     def _why(self, run: Run) -> ClaimReason:
         if run.status is RunStatus.RUNNING:

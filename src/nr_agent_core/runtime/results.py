@@ -11,6 +11,7 @@ from nr_agent_core.domain.run import Run
 from nr_agent_core.domain.run_status import RunReason, RunStatus
 from nr_agent_core.domain.value import Value
 from nr_agent_core.domain.write_evidence import WriteEvidence
+from nr_agent_core.ports.retention import Purged
 from nr_agent_core.steps import SegmentEnd
 
 
@@ -48,13 +49,17 @@ class InboxItem(Value):
 @attrs.frozen(repr=False, eq=False)
 class UpkeepReport(Value):
     """
-    The ids of runs that one upkeep met, by what became of them (O2).
+    The ids of runs that one upkeep met, by what became of them, and how many rows went (O2).
+
+    ``left`` are runs that were due and that somebody else drives, that could not be recovered this
+    time, or that a newer release wrote.
     """
 
     recovered: tuple[str, ...] = ()
     expired: tuple[str, ...] = ()
     failed: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
+    purged: Purged = Purged()
 
 
 def run_result(end: SegmentEnd | Run) -> RunResult:

@@ -35,7 +35,7 @@ from nr_agent_core.driver import Performer, drive
 from nr_agent_core.ports.access_policy import Action, Subject
 from nr_agent_core.ports.configuration_resolver import Configuration
 from nr_agent_core.ports.model_provider import ModelProvider
-from nr_agent_core.ports.run_store import RunRow
+from nr_agent_core.ports.run_store import RunRow, UnreadableRun
 from nr_agent_core.ports.unit_of_work import AddMessages, AppendEvents, Change, LetGo, OpenConversation, UnitOfWork
 from nr_agent_core.runtime.briefings import Briefings
 from nr_agent_core.runtime.verdicts import Verdicts
@@ -342,16 +342,17 @@ class Segments:
                 with suppress(LostRaceError):
                     return self.end_unreadable(row, event)
 
-    def end_unreadable(self, row: RunRow, event: RunCancelled | RunFailed = INTERRUPTED) -> Run:
+    def end_unreadable(self, row: RunRow | UnreadableRun, event: RunCancelled | RunFailed = INTERRUPTED) -> Run:
         """
-        End a run whose stream cannot be read, without a fold, and tell its conversation, once (O2).
+        End a run whose stream or row cannot be read, without a fold, and tell its conversation, once (O2).
 
         Raises:
             LostRaceError: somebody else ended it meanwhile, or the conversation went on. Nothing was stored.
         """
         held = None if row.conversation is None else self.store.conversation_row(row.conversation)
-        self._require_unsettled(row)
-        ended = attrs.evolve(Run(row.id, RunStatus.RUNNING, owner=row.owner).after(event), sequence=row.sequence + 1)
+        sequence = row.sequence if isinstance(row, RunRow) else 0
+        self._require_unsettled(row.id, sequence)
+        ended = attrs.evolve(Run(row.id, RunStatus.RUNNING, owner=row.owner).after(event), sequence=sequence + 1)
         changes: tuple[Change, ...] = (LetGo(row.id, event),)
         if row.conversation is not None:
             message = assistant_message(row.id, "", ended_notices(ended))
@@ -361,13 +362,13 @@ class Segments:
         self.store.commit(changes)
         return ended
 
-    def _require_unsettled(self, row: RunRow) -> None:
+    def _require_unsettled(self, run_id: str, sequence: int) -> None:
         try:
-            now = self.store.run_row(row.id)
+            now = self.store.run_row(run_id)
         except StoredFormError:
             return  # a row that is damaged itself does not say that the run is over
         if now is not None and now.status.settled:
-            raise StaleAppendError(row.id, row.sequence, now.sequence)
+            raise StaleAppendError(run_id, sequence, now.sequence)
 
     # -- what a segment works with ------------------------------------------------------------
 

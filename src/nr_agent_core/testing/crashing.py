@@ -23,7 +23,8 @@ from nr_agent_core.domain.tools import Tool, ToolContext
 from nr_agent_core.ports.conversation_store import ConversationRow, History
 from nr_agent_core.ports.event_bus import EventBus, Listener
 from nr_agent_core.ports.model_provider import ModelProvider
-from nr_agent_core.ports.run_store import RunRow, StoredEvent
+from nr_agent_core.ports.retention import Purged, Retention
+from nr_agent_core.ports.run_store import RunRow, StoredEvent, UnreadableRun
 from nr_agent_core.ports.unit_of_work import Change, UnitOfWork
 
 _T = TypeVar("_T")
@@ -207,6 +208,22 @@ class CrashingStore:
     def due_runs(self, *, queued_grace: float, limit: int) -> tuple[RunRow, ...]:
         """As the store says."""
         return self._store.due_runs(queued_grace=queued_grace, limit=limit)
+
+    def unreadable_runs(self, *, limit: int) -> tuple[UnreadableRun, ...]:
+        """As the store says."""
+        return self._store.unreadable_runs(limit=limit)
+
+    def purge(self, retention: Retention, *, limit: int = 200) -> Purged:
+        """One point, then as the store does."""
+        return self._plan.do(Point.COMMIT, lambda: self._store.purge(retention, limit=limit))
+
+    def purgeable(self, retention: Retention) -> Purged:
+        """As the store says."""
+        return self._store.purgeable(retention)
+
+    def tidy(self) -> None:
+        """As the store does."""
+        self._store.tidy()
 
     def writes(self, *, after: int, limit: int) -> tuple[StoredWrite, ...]:
         """As the store says."""

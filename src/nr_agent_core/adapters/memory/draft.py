@@ -66,12 +66,21 @@ class State:
     All that is stored.
     """
 
-    __slots__ = ("conversations", "runs", "writes")
+    __slots__ = ("conversations", "position", "runs", "writes")
 
     def __init__(self) -> None:
         self.conversations: dict[str, StoredConversation] = {}
         self.runs: dict[str, StoredRun] = {}
         self.writes: list[tuple[StoredWrite, str | None]] = []
+        self.position = 0
+        """The newest position that was ever given."""
+
+    def copy(self) -> "State":
+        """The same, to be changed by itself; what it holds is replaced, never changed."""
+        other = State()
+        other.conversations, other.runs = self.conversations.copy(), self.runs.copy()
+        other.writes, other.position = self.writes.copy(), self.position
+        return other
 
 
 class Draft:
@@ -90,6 +99,7 @@ class Draft:
         self._stored.conversations.update(self._conversations)
         self._stored.runs.update(self._runs)
         self._stored.writes.extend(self._writes)
+        self._stored.position += len(self._writes)
 
     def open_conversation(self, conversation: str, owner: str) -> None:
         """A conversation comes into being; one that exists already is somebody else's."""
@@ -142,7 +152,7 @@ class Draft:
             )
         stored.events += tuple(StoredForm(*event, at=self._now) for event in columns.events)
         for _, write in columns.writes:
-            position = len(self._stored.writes) + len(self._writes) + 1
+            position = self._stored.position + len(self._writes) + 1
             written = AiRecordWritten(run.id, write.reference, write.kind)
             self._writes.append((StoredWrite(position, written), run.conversation))
 

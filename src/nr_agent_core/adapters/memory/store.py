@@ -8,6 +8,7 @@ from typing import assert_never
 
 from nr_agent_core import codec
 from nr_agent_core.adapters.memory.draft import Draft, State, StoredForm, StoredRun
+from nr_agent_core.adapters.memory.purge import Purge
 from nr_agent_core.defaults.clock import SystemClock
 from nr_agent_core.domain.conversation import Message, MessageRole
 from nr_agent_core.domain.errors import RunUnreadableError
@@ -17,7 +18,8 @@ from nr_agent_core.domain.run_status import RunStatus
 from nr_agent_core.domain.tool_result import RecordWrite
 from nr_agent_core.ports.clock import Clock
 from nr_agent_core.ports.conversation_store import ConversationRow, History
-from nr_agent_core.ports.run_store import RunRow, StoredEvent
+from nr_agent_core.ports.retention import Purged, Retention
+from nr_agent_core.ports.run_store import RunRow, StoredEvent, UnreadableRun
 from nr_agent_core.ports.unit_of_work import Change, OpenConversation
 
 
@@ -69,6 +71,21 @@ class MemoryStore:
             stored = self._state.runs.get(run_id)
             rows = stored.events if stored else ()
         return [(row.number, row.kind, row.facts, row.content) for row in rows if row.content is not None]
+
+    # ------------------------------------------------------------------------------------- upkeep
+
+    def purge(self, retention: Retention, *, limit: int = 200) -> Purged:
+        """Delete one portion of what is past its window (see the port for what is kept)."""
+        with self._lock:
+            return Purge(self._state, retention, self.now()).portion(limit)
+
+    def purgeable(self, retention: Retention) -> Purged:
+        """What :meth:`purge` would delete by now if it were called to the end."""
+        with self._lock:
+            return Purge(self._state.copy(), retention, self.now()).everything()
+
+    def tidy(self) -> None:
+        """Nothing to give back."""
 
     # ------------------------------------------------------------------------------ conversations
 
@@ -154,11 +171,15 @@ class MemoryStore:
         overdue = sorted(((since, row) for since, row in due if since <= now), key=lambda entry: entry[0])
         return tuple(row for _, row in overdue[: max(limit, 0)])
 
+    def unreadable_runs(self, *, limit: int) -> tuple[UnreadableRun, ...]:
+        """None: a row in memory is not damaged."""
+        return ()
+
     def writes(self, *, after: int, limit: int) -> tuple[StoredWrite, ...]:
         """The durable feed above position *after*, in commit order."""
         with self._lock:
-            feed = [write for write, _ in self._state.writes]
-        return tuple(feed[max(after, 0) :][: max(limit, 0)])
+            feed = [write for write, _ in self._state.writes if write.position > after]
+        return tuple(feed[: max(limit, 0)])
 
     def writes_of(self, run_id: str) -> tuple[RecordWrite, ...]:
         """The records this run wrote, in order, one entry per record, the last kind counting."""

@@ -5,6 +5,7 @@ What must happen around a fork is in :mod:`.inheritance`.
 """
 
 import os
+import re
 import threading
 import time
 import weakref
@@ -28,6 +29,7 @@ _TRIES = 4
 """How often one piece of work is begun, at most, on a connection that was there when it began."""
 
 _OLDEST = 12_00_00
+_AT_IN_PATH = re.compile(r"\w+://[^/]*/[^?]*@")
 
 # Temporary tables come last: none may take the place of one of ours.
 _SETTINGS = """
@@ -269,8 +271,9 @@ def understood(dsn: str, patience: float) -> tuple[str, str]:
     try:
         given = conninfo_to_dict(dsn)
         ports = str(given.get("port") or "").split(",")
-        # What libpq would take for a host or a port may be the rest of a password.
-        if "@" in str(given.get("host") or "") or not all(not port or port.isdecimal() for port in ports):
+        # What libpq would take for a host, a port or a database may be the rest of a password.
+        misread = "@" in str(given.get("host") or "") or not all(not port or port.isdecimal() for port in ports)
+        if misread or _AT_IN_PATH.match(dsn):
             raise InvalidValueError("the connection string", "another text", wanted)
     except (psycopg.Error, ValueError) as error:
         if isinstance(error, InvalidValueError):

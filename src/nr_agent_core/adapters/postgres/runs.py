@@ -2,6 +2,7 @@
 Runs and their streams, read.
 """
 
+import itertools
 import logging
 from collections.abc import Iterator
 from typing import Any
@@ -9,13 +10,13 @@ from typing import Any
 import psycopg
 
 from nr_agent_core import codec
-from nr_agent_core.adapters.postgres.reading import RUN_COLUMNS, WRITE_COLUMNS, bounded, rows_of, run_columns
+from nr_agent_core.adapters.postgres.reading import RUN_COLUMNS, WRITE_COLUMNS, bounded, restored, rows_of, run_columns
 from nr_agent_core.adapters.postgres.schema import SETTLED
 from nr_agent_core.domain.errors import RunUnreadableError, StoredFormError
 from nr_agent_core.domain.provenance import AiRecordWritten, StoredWrite
 from nr_agent_core.domain.sanitiser import sanitised_chain
 from nr_agent_core.domain.tool_result import RecordWrite
-from nr_agent_core.ports.run_store import RunRow, StoredEvent
+from nr_agent_core.ports.run_store import RunRow, StoredEvent, UnreadableRun
 
 _ROW = f"SELECT {RUN_COLUMNS} FROM run WHERE id = %s"
 # Row and stream in one look; the first event comes with every answer: a stream without it is no stream (E5).
@@ -38,6 +39,7 @@ _DUE = f"""
     ORDER BY {_DUE_SINCE}, number LIMIT %s
     FOR SHARE SKIP LOCKED
 """
+_UNDRIVEN = f"SELECT {RUN_COLUMNS} FROM run WHERE status NOT IN {SETTLED} AND lease_until <= %s ORDER BY number"
 _FEED = f"SELECT position, run, {WRITE_COLUMNS} FROM tool_write WHERE position > %s ORDER BY position LIMIT %s"
 _WRITES_OF = f"SELECT {WRITE_COLUMNS} FROM tool_write WHERE run = %s ORDER BY position"
 
@@ -74,6 +76,12 @@ def due_runs(db: psycopg.Connection[Any], now: float | None, queued_grace: float
     return _readable(rows_of(db, _DUE, queued_grace, now, queued_grace, bounded(max(limit, 0))))
 
 
+def unreadable_runs(db: psycopg.Connection[Any], now: float, limit: int) -> tuple[UnreadableRun, ...]:
+    """Unsettled runs whose row is damaged, and that nobody drives at the time *now*, oldest first."""
+    found = (_unreadable(row) for row in rows_of(db, _UNDRIVEN, now) if not _is_readable(row))
+    return tuple(itertools.islice((run for run in found if run is not None), max(limit, 0)))
+
+
 def writes(db: psycopg.Connection[Any], after: int, limit: int) -> tuple[StoredWrite, ...]:
     """The feed above position *after*. Whoever adds to it holds it until the commit, so positions are in order (W4)."""
     rows = rows_of(db, _FEED, bounded(after), bounded(max(limit, 0)))
@@ -88,6 +96,24 @@ def writes_of(db: psycopg.Connection[Any], run_id: str) -> tuple[RecordWrite, ..
 
 def _stored_write(position: int, run: str, write: RecordWrite) -> StoredWrite:
     return StoredWrite(position, AiRecordWritten(codec.restore_nul(run), write.reference, write.kind))
+
+
+def _is_readable(row: Any) -> bool:
+    try:
+        codec.read_run_row(run_columns(row))
+    except StoredFormError:
+        return False
+    return True
+
+
+def _unreadable(row: Any) -> UnreadableRun | None:
+    run_id, owner, conversation = row[:3]
+    try:
+        return UnreadableRun(codec.restore_nul(run_id), owner, restored(conversation))
+    except StoredFormError as error:
+        # Nothing that could be named is called so.
+        _logger.warning("a run cannot be named: %s", sanitised_chain(error))
+        return None
 
 
 def _readable(rows: list[Any]) -> tuple[RunRow, ...]:

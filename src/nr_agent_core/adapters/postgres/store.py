@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, TypeVar
 
 from nr_agent_core import codec
-from nr_agent_core.adapters.postgres import conversations, runs
+from nr_agent_core.adapters.postgres import conversations, purge, runs
 from nr_agent_core.adapters.postgres.committing import Commit, server_now
 from nr_agent_core.adapters.postgres.connections import Connections, Session
 from nr_agent_core.adapters.postgres.following import wait_for_writes
@@ -22,7 +22,8 @@ from nr_agent_core.domain.tool_result import RecordWrite
 from nr_agent_core.ports.clock import Clock
 from nr_agent_core.ports.content_cipher import ContentCipher, Rotation
 from nr_agent_core.ports.conversation_store import ConversationRow, History
-from nr_agent_core.ports.run_store import RunRow, StoredEvent
+from nr_agent_core.ports.retention import Purged, Retention
+from nr_agent_core.ports.run_store import RunRow, StoredEvent, UnreadableRun
 from nr_agent_core.ports.unit_of_work import Change
 
 _T = TypeVar("_T")
@@ -130,6 +131,23 @@ class PostgresStore:
     def _contents(self, run_id: str) -> Iterator[Any]:
         return self._read(lambda db: runs.contents(db, self._sealing, run_id))
 
+    # ------------------------------------------------------------------------------------- upkeep
+
+    def purge(self, retention: Retention, *, limit: int = 200) -> Purged:
+        """Delete one portion of what is past its window, in one transaction (see the port for what is kept)."""
+        gone = self._read(lambda db: purge.portion(db, purge.Windows.at(retention, self._time_of(db)), limit))
+        if gone.runs or gone.conversations:
+            # What was read of them says more than what is stored now.
+            self._windows = codec.Windows()
+        return gone
+
+    def purgeable(self, retention: Retention) -> Purged:
+        """What :meth:`purge` would delete by now if it were called to the end."""
+        return self._read(lambda db: purge.everything(db, purge.Windows.at(retention, self._time_of(db))))
+
+    def tidy(self) -> None:
+        """Nothing: the server's autovacuum takes care of what was deleted or forgotten."""
+
     # ------------------------------------------------------------------------------ conversations
 
     def conversation_row(self, conversation: str) -> ConversationRow | None:
@@ -166,6 +184,10 @@ class PostgresStore:
         now = None if self._clock is None else self._clock.now()
         return self._read(lambda db: runs.due_runs(db, now, queued_grace, limit))
 
+    def unreadable_runs(self, *, limit: int) -> tuple[UnreadableRun, ...]:
+        """Unsettled runs whose row is damaged and says no lease that stands, oldest first."""
+        return self._read(lambda db: runs.unreadable_runs(db, self._time_of(db), limit))
+
     def writes(self, *, after: int, limit: int) -> tuple[StoredWrite, ...]:
         """The durable feed above position *after*, in commit order."""
         return self._read(lambda db: runs.writes(db, after, limit))
@@ -189,6 +211,9 @@ class PostgresStore:
             StoreUnavailableError: the database cannot be reached, or went away meanwhile.
         """
         return wait_for_writes(self._connections, after, timeout)
+
+    def _time_of(self, db: Session) -> float:
+        return server_now(db) if self._clock is None else self._clock.now()
 
     def _read(self, look: Callable[[Session], _T]) -> _T:
         return self._connections.work(look)

@@ -2,6 +2,7 @@
 Runs and their streams, read.
 """
 
+import itertools
 import logging
 import sqlite3
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from nr_agent_core.domain.errors import RunUnreadableError, StoredFormError
 from nr_agent_core.domain.provenance import AiRecordWritten, StoredWrite
 from nr_agent_core.domain.sanitiser import sanitised_chain
 from nr_agent_core.domain.tool_result import RecordWrite
-from nr_agent_core.ports.run_store import RunRow, StoredEvent
+from nr_agent_core.ports.run_store import RunRow, StoredEvent, UnreadableRun
 
 RUN_COLUMNS = (
     "run.id, run.owner, run.conversation, run.status, run.sequence, run.message, run.created_at, run.lease_until, "
@@ -35,6 +36,7 @@ _DUE = f"""
     SELECT {RUN_COLUMNS}, {_DUE_SINCE} AS since FROM run WHERE status NOT IN {SETTLED} AND since <= ?
     ORDER BY since, number LIMIT ?
 """
+_UNDRIVEN = f"SELECT {RUN_COLUMNS} FROM run WHERE status NOT IN {SETTLED} AND lease_until <= ? ORDER BY +number"
 _FEED = f"SELECT position, run, {WRITE_COLUMNS} FROM tool_write WHERE position > ? ORDER BY position LIMIT ?"
 _WRITES_OF = f"SELECT {WRITE_COLUMNS} FROM tool_write WHERE run = ? ORDER BY position"
 
@@ -72,6 +74,12 @@ def due_runs(db: sqlite3.Connection, now: float, queued_grace: float, limit: int
     return _readable(rows_of(db, _DUE, queued_grace, now, bounded(max(limit, 0))))
 
 
+def unreadable_runs(db: sqlite3.Connection, now: float, limit: int) -> tuple[UnreadableRun, ...]:
+    """Unsettled runs whose row is damaged, and that nobody drives at the time *now*, oldest first."""
+    found = (UnreadableRun(*row[:3]) for row in rows_of(db, _UNDRIVEN, now) if not _is_readable(row))
+    return tuple(itertools.islice(found, max(limit, 0)))
+
+
 def writes(db: sqlite3.Connection, after: int, limit: int) -> tuple[StoredWrite, ...]:
     """The feed above position *after*. Writers take turns, so positions are in commit order (W4)."""
     rows = rows_of(db, _FEED, bounded(after), bounded(max(limit, 0)))
@@ -85,6 +93,14 @@ def writes_of(db: sqlite3.Connection, run_id: str) -> tuple[RecordWrite, ...]:
 
 def _stored_write(position: int, run: str, write: RecordWrite) -> StoredWrite:
     return StoredWrite(position, AiRecordWritten(run, write.reference, write.kind))
+
+
+def _is_readable(row: Any) -> bool:
+    try:
+        codec.read_run_row(row[:14])
+    except StoredFormError:
+        return False
+    return True
 
 
 def _readable(rows: list[Any]) -> tuple[RunRow, ...]:

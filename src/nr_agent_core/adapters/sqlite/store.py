@@ -20,8 +20,12 @@ from nr_agent_core.domain.tool_result import RecordWrite
 from nr_agent_core.ports.clock import Clock
 from nr_agent_core.ports.content_cipher import ContentCipher, Rotation
 from nr_agent_core.ports.conversation_store import ConversationRow, History
-from nr_agent_core.ports.run_store import RunRow, StoredEvent
+from nr_agent_core.ports.retention import Purged, Retention
+from nr_agent_core.ports.run_store import RunRow, StoredEvent, UnreadableRun
 from nr_agent_core.ports.unit_of_work import Change
+
+_MOMENT = 500
+"""Milliseconds."""
 
 
 class SqliteStore:
@@ -116,6 +120,36 @@ class SqliteStore:
         with self._connections.of_this_thread() as db:
             return runs.contents(db, self._sealing, run_id)
 
+    # ------------------------------------------------------------------------------------- upkeep
+
+    def purge(self, retention: Retention, *, limit: int = 200) -> Purged:
+        """Delete one portion of what is past its window, in one transaction (see the port for what is kept)."""
+        from nr_agent_core.adapters.sqlite import purge
+
+        with WriteTransaction(self._connections) as db:
+            gone = purge.portion(db, purge.Windows.at(retention, self._clock.now()), limit)
+        if gone.runs or gone.conversations:
+            # What was read of them says more than what is stored now.
+            self._windows = codec.Windows()
+        return gone
+
+    def purgeable(self, retention: Retention) -> Purged:
+        """What :meth:`purge` would delete by now if it were called to the end."""
+        from nr_agent_core.adapters.sqlite import purge
+
+        with self._connections.of_this_thread() as db:
+            return purge.everything(db, purge.Windows.at(retention, self._clock.now()))
+
+    def tidy(self) -> None:
+        """Cut the write-ahead log to nothing if nobody reads or writes for a moment; see :meth:`checkpoint`."""
+        with self._connections.of_this_thread() as db:
+            # Whoever waits here keeps writers waiting.
+            db.execute(f"PRAGMA busy_timeout = {min(int(self._connections.patience * 1000), _MOMENT)}")
+            try:
+                db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            finally:
+                db.execute(f"PRAGMA busy_timeout = {int(self._connections.patience * 1000)}")
+
     # ------------------------------------------------------------------------------ conversations
 
     def conversation_row(self, conversation: str) -> ConversationRow | None:
@@ -157,6 +191,11 @@ class SqliteStore:
         """Runs that upkeep has to look at now, longest overdue first."""
         with self._connections.of_this_thread() as db:
             return runs.due_runs(db, self._clock.now(), queued_grace, limit)
+
+    def unreadable_runs(self, *, limit: int) -> tuple[UnreadableRun, ...]:
+        """Unsettled runs whose row is damaged and says no lease that stands, oldest first."""
+        with self._connections.of_this_thread() as db:
+            return runs.unreadable_runs(db, self._clock.now(), limit)
 
     def writes(self, *, after: int, limit: int) -> tuple[StoredWrite, ...]:
         """The durable feed above position *after*, in commit order."""

@@ -38,6 +38,10 @@ class StoreContract:
         """
         _cannot(store, run_id, number, columns)
 
+    def plant_row(self, store: UnitOfWork, run_id: str, **columns: str | None) -> None:
+        """Overwrite columns (``status``, ``code``) of a run's row behind the store's back; see :meth:`plant`."""
+        _cannot(store, run_id, columns)
+
     def remove(self, store: UnitOfWork, run_id: str, number: int) -> None:
         """Take a stored event away behind the store's back; see :meth:`plant`."""
         _cannot(store, run_id, number)

@@ -22,6 +22,7 @@ from nr_agent_core.ports.unit_of_work import AppendEvents, Change, LetGo, OpenCo
 from nr_agent_core.testing.contracts.claiming import ClaimingContract
 from nr_agent_core.testing.contracts.conversation_store import ConversationStoreContract
 from nr_agent_core.testing.contracts.privacy import PrivacyContract
+from nr_agent_core.testing.contracts.retention import RetentionContract
 from nr_agent_core.testing.contracts.run_script import RunScript, wrote
 from nr_agent_core.testing.contracts.run_store import RunStoreContract
 from nr_agent_core.testing.contracts.settling import SettlingContract
@@ -30,7 +31,7 @@ from nr_agent_core.testing.manual_clock import ManualClock
 
 
 class UnitOfWorkContract(
-    RunStoreContract, ConversationStoreContract, ClaimingContract, SettlingContract, PrivacyContract
+    RunStoreContract, ConversationStoreContract, ClaimingContract, SettlingContract, PrivacyContract, RetentionContract
 ):
     """
     Every store keeps these promises about commits, and the contracts of runs and conversations.

@@ -1,0 +1,3 @@
+"""
+``nr-agent-core doctor``: what is the matter with a store, without changing anything.
+"""

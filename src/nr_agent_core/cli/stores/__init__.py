@@ -1,0 +1,3 @@
+"""
+Stores as commands name and open them.
+"""

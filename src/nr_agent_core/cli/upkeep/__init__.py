@@ -1,0 +1,3 @@
+"""
+``nr-agent-core upkeep``: ends and deletes what nobody goes on with.
+"""
