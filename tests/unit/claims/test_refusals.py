@@ -42,7 +42,8 @@ def test_a_vocabulary_is_no_dictionary() -> None:
 
 
 def test_entries_are_plain() -> None:
-    """Lower case, composed, straight apostrophes, single blanks; each once and in order."""
+    """Lower case, composed, straight apostrophes, single blanks; each once and in order, up to eighty letters long."""
+    assert Vocabulary(verbs=["x" * 80]).verbs == ("x" * 80,)
     given = ["Wohl  Geordnet", "wohl geordnet", "cafe\u0301", "o\u2019clock", "re-added"]
 
     assert Vocabulary(ignore=given).ignore == ("café", "o'clock", "re-added", "wohl geordnet")

@@ -50,7 +50,7 @@ def test_other_words_of_digits_are_names(token: str) -> None:
 def test_signs_make_a_name() -> None:
     """Each of the signs that no word has."""
     assert all(is_name(f"a{sign}b") for sign in "_:@./\\#")
-    assert not any(map(is_name, ("ab", "a-b", "a'b", "")))
+    assert not any(map(is_name, ("ab", "a-b", "a'b", "AXB", "")))
 
 
 def endings() -> Endings:
@@ -118,6 +118,8 @@ def test_a_slip_keeps_the_ends(word: str) -> None:
     [
         ("abcd", ["abc", "d"]),
         ("xabx", ["xabx"]),
+        ("oxy", ["oxy"]),
+        ("\u5df2o", ["\u5df2", "o"]),
         ("a b", ["a", "b"]),
         ("file.txt ab", ["file.txt", "ab"]),
         ("\u5df2\u4fdd\u5b58", ["\u5df2", "\u4fdd\u5b58"]),
@@ -129,7 +131,7 @@ def test_a_slip_keeps_the_ends(word: str) -> None:
 )
 def test_the_longest_listed_word_is_taken_where_nothing_parts_words(text: str, words: list[str]) -> None:
     """Else a Latin word, a sign that cuts, or the sign that stands there; what is nothing of it is left out."""
-    parting = Parting({"ab": 1, "abc": 1, "\u5df2": 1, "\u4fdd\u5b58": 1})
+    parting = Parting({"ab": 1, "abc": 1, "o": 1, "\u5df2": 1, "\u4fdd\u5b58": 1})
 
     spans = list(parting.spans(text, 0, len(text)))
 
@@ -156,6 +158,7 @@ def test_the_headings_above_a_place() -> None:
 
     places = [at for at in range(len(text)) if text.startswith(("text", "end"), at)]
     assert [above(at) for at in places] == [["C", "B", "A"], ["D", "A"], ["E", "D", "A"], ["F"]]
+    assert [text[line.start : line.end] for line in outline.above(text.index("## B"))] == ["# A"]
     assert above(0) == []
     assert above(text.index("## B")) == ["A"]
     assert list(Outline("no heading, #tag").above(9)) == []
