@@ -20,8 +20,10 @@ import attrs
 import nr_agent_core
 from nr_agent_core import codec
 from nr_agent_core.adapters.postgres import PostgresStore
+from nr_agent_core.adapters.procrastinate import ProcrastinateRunQueue
 from nr_agent_core.adapters.sqlite import SqliteStore
 from nr_agent_core.adapters.sqlite.schema import bring_up_to_date
+from nr_agent_core.adapters.thread_run_queue import ThreadRunQueue
 from nr_agent_core.chat import Chat
 from nr_agent_core.domain import bounding, context_window, continue_phrases, previews
 from nr_agent_core.domain.failures import FailureCode, link_target
@@ -34,7 +36,7 @@ from nr_agent_core.domain.texts.catalogues import shipped
 from nr_agent_core.domain.tool_result import Outcome, RecordReference, RecordWrite, ToolEffect, WriteKind
 from nr_agent_core.domain.tools import DEFAULT_DEADLINE
 from nr_agent_core.ports.configuration_resolver import MOST_ROUNDS
-from nr_agent_core.runtime import housekeeping, recovery, segments, wiring
+from nr_agent_core.runtime import housekeeping, recovery, segments, stored_runs, wiring
 from nr_agent_core.steps import orders
 from tests.docs.tables import Block, code, fixed, names_in, rewritten, table
 from tests.test_public_api import exported_names, public_modules
@@ -74,7 +76,7 @@ SAMPLES: dict[NoticeCode, tuple[dict[str, JsonValue], ...]] = {
 }
 
 FIGURES: dict[str, object] = {
-    "longest message, bytes": segments.MESSAGE_LIMIT,
+    "longest message, bytes": stored_runs.MESSAGE_LIMIT,
     "rounds of a run": segments.DEFAULT_ROUNDS,
     "rounds of a run, at most": MOST_ROUNDS,
     "deadline of a tool, seconds": DEFAULT_DEADLINE,
@@ -287,6 +289,9 @@ def _settings() -> Iterator[tuple[str, Block]]:
     yield "retention", arguments_of(nr_agent_core.Retention)
     yield "sqlite", arguments_of(SqliteStore.__init__)
     yield "postgres", arguments_of(PostgresStore.__init__)
+    yield "thread-queue", arguments_of(ThreadRunQueue.__init__)
+    yield "engine-queue", arguments_of(ProcrastinateRunQueue.__init__)
+    yield "work", arguments_of(nr_agent_core.Runtime.work)
     yield "tool", arguments_of(nr_agent_core.tool)
     yield (
         "tool-class",

@@ -2,17 +2,18 @@
 The chat: what a host calls about conversations.
 """
 
+import threading
 from collections.abc import Mapping
-from typing import Unpack
+from typing import Any, Unpack
 
 from nr_agent_core.chat.replies import Replies
 from nr_agent_core.chat.results import ConversationView, SendOutcome, Sent
-from nr_agent_core.chat.sending import Sending
+from nr_agent_core.chat.sending import Sending, Way
 from nr_agent_core.chat.view import Views
 from nr_agent_core.domain.approvals import Card, Decision
 from nr_agent_core.domain.approvals import decision as decision_of
 from nr_agent_core.domain.continue_phrases import ContinuePhraseRouter
-from nr_agent_core.domain.errors import DecisionRefusedError, InvalidValueError
+from nr_agent_core.domain.errors import DecisionRefusedError, InvalidValueError, NoQueueError
 from nr_agent_core.domain.failures import LINK_TARGETS
 from nr_agent_core.domain.notices import ReplyCode
 from nr_agent_core.domain.reader import Reader
@@ -23,7 +24,7 @@ from nr_agent_core.ports.access_policy import Action
 from nr_agent_core.ports.retention import Retention
 from nr_agent_core.ports.unit_of_work import OpenConversation
 from nr_agent_core.runtime import Runtime, UpkeepReport
-from nr_agent_core.runtime.segments import MESSAGE_LIMIT
+from nr_agent_core.runtime.stored_runs import MESSAGE_LIMIT
 from nr_agent_core.runtime.wiring import Parts, checked_parts
 
 
@@ -79,9 +80,17 @@ class Chat:
         self.runtime.segments.store.commit((OpenConversation(conversation, _checked(reader).id),))
         return conversation
 
-    def send(self, text: str, reader: Reader, *, conversation: str | None = None) -> Sent:
+    def send(
+        self,
+        text: str,
+        reader: Reader,
+        *,
+        conversation: str | None = None,
+        queued: bool = False,
+        connection: Any | None = None,
+    ) -> Sent:
         """
-        Take a message and drive its run to its answer, its pause, or its failure.
+        Take a message and drive its run to its answer, its pause, or its failure; or have a worker do so.
 
         While an approval waits, "go on" and the like are held: nothing is stored (C2). No text is
         ever consent (P6).
@@ -90,33 +99,68 @@ class Chat:
             text: the message, not blank, within the message limit.
             reader: who sends it.
             conversation: where; None opens one of *reader*'s in the message's own transaction.
+            queued: only store the message and its run; a worker drives it, and the status is ``queued``.
+            connection: the host's own, with a transaction open in the store's database: message and
+                run become part of it, and are there once the host commits. Needs *queued* and a queue
+                that shares the database; nothing that a tool does is ever stored on it (R6).
 
         Returns:
             What became of it, with a sentence for this reader unless it was accepted.
 
         Raises:
             MessageRejectedError: blank, too long, or no text. Nothing was stored.
+            NoQueueError: *queued* without a queue. Nothing was stored.
+            InvalidValueError: *connection* without *queued*, or nothing can be stored on it. Nothing was stored.
             NotFoundError: no such conversation, or not this reader's to see.
             AccessDeniedError: this reader may see it and not send to it. Nothing was stored.
             StoreError: the store cannot be used; the run, if there is one, is left to its lease.
         """
-        return self._sending.send(self.runtime.segments.message_text(text, self._limit), _checked(reader), conversation)
+        way = self._way(queued=queued, connection=connection)
+        checked = self.runtime.segments.message_text(text, self._limit)
+        return self._sending.send(checked, _checked(reader), conversation, way)
 
-    def retry(self, conversation: str, reader: Reader) -> Sent:
+    def retry(self, conversation: str, reader: Reader, *, queued: bool = False) -> Sent:
         """
         Run again on the message whose run failed or was cancelled, if it wrote nothing (F5).
 
+        Args:
+            conversation: which.
+            reader: who asks for it.
+            queued: see :meth:`send`.
+
         Raises:
-            NotFoundError, AccessDeniedError: see :meth:`send`.
+            NotFoundError, AccessDeniedError, NoQueueError: see :meth:`send`.
         """
-        return self._sending.retry(conversation, _checked(reader))
+        return self._sending.retry(conversation, _checked(reader), self._way(queued=queued, connection=None))
+
+    def _way(self, *, queued: bool, connection: Any | None) -> Way:
+        if connection is not None and not queued:
+            raise InvalidValueError(
+                "the connection of a message", type(connection).__name__, "none without queued=True"
+            )
+        if queued and self.runtime.wiring.queue is None:
+            raise NoQueueError("queued=True")
+        return Way(queued, connection)
+
+    def work(
+        self,
+        *,
+        threads: int = 4,
+        name: str = "worker",
+        stop: threading.Event | None = None,
+        look_every: float = 15.0,
+    ) -> None:
+        """
+        Be a worker of this chat's queue in the calling thread; see :meth:`Runtime.work`.
+        """
+        self.runtime.work(threads=threads, name=name, stop=stop, look_every=look_every)
 
     def decide(self, conversation: str, decision: Decision | str, *, card: Card | str | None, by: Reader) -> Sent:
         """
         Decide on the waiting round IN the conversation's chat, on what the card shows (A1).
 
-        An inbox or any other place calls :meth:`Runtime.decide` instead, so that the conversation
-        can be told.
+        With a queue a worker goes on, and the status is ``queued``. An inbox or any other place calls
+        :meth:`Runtime.decide` instead, so that the conversation can be told.
 
         Args:
             conversation: whose waiting run is decided.

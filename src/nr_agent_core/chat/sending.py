@@ -3,7 +3,7 @@ What becomes of a message: routed by where the run stands, never by what it says
 """
 
 import logging
-from typing import assert_never
+from typing import Any, NamedTuple, assert_never
 
 import attrs
 
@@ -47,6 +47,15 @@ class _Standing(Value):
     run: Run | None = None
 
 
+class Way(NamedTuple):
+    """
+    How a message's run is driven: here, or ``queued`` for a worker, on the host's ``connection`` if there is one.
+    """
+
+    queued: bool = False
+    connection: Any | None = None
+
+
 class Sending:
     """
     Takes messages into conversations.
@@ -56,13 +65,13 @@ class Sending:
         self._runtime, self._phrases, self._replies = runtime, phrases, replies
         self._wiring, self._segments = runtime.wiring, runtime.segments
 
-    def send(self, text: str, reader: Reader, conversation: str | None) -> Sent:
+    def send(self, text: str, reader: Reader, conversation: str | None, way: Way) -> Sent:
         """See :meth:`Chat.send`."""
         if conversation is None:
-            return self._first(text, reader)
+            return self._first(text, reader, way)
         for _ in range(_TRIES):
             at = self.standing(conversation, reader)
-            sent = self._take(text, reader, at)
+            sent = self._take(text, reader, at, way)
             if sent is not None:
                 return sent
         return self._busy(conversation, None, reader)
@@ -116,15 +125,15 @@ class Sending:
         row = self._segments.store.run_row(run_id) if isinstance(run_id, str) else None
         return row is not None and row.conversation == conversation
 
-    def retry(self, conversation: str, reader: Reader) -> Sent:
+    def retry(self, conversation: str, reader: Reader, way: Way) -> Sent:
         """See :meth:`Chat.retry`."""
         for _ in range(_TRIES):
-            sent = self._retry(conversation, reader)
+            sent = self._retry(conversation, reader, way)
             if sent is not None:
                 return sent
         return self._busy(conversation, None, reader)
 
-    def _retry(self, conversation: str, reader: Reader) -> Sent | None:
+    def _retry(self, conversation: str, reader: Reader, way: Way) -> Sent | None:
         """The answer to a retry, or None when the conversation changed meanwhile."""
         at = self.standing(conversation, reader)
         last = at.row.last_run
@@ -144,7 +153,7 @@ class Sending:
         unchanged = AddMessages(conversation, (), at.row.last_position + 1)
         user = before[-1]
         return self._turn(
-            user.text, reader, conversation, (unchanged,), owner=at.row.owner, at=user.position, stored=True
+            user.text, reader, conversation, (unchanged,), owner=at.row.owner, at=user.position, way=way, stored=True
         )
 
     # -- how the last run stands --------------------------------------------------------------
@@ -172,7 +181,7 @@ class Sending:
 
     # -- the ways of a message ----------------------------------------------------------------
 
-    def _take(self, text: str, reader: Reader, at: _Standing) -> Sent | None:
+    def _take(self, text: str, reader: Reader, at: _Standing, way: Way) -> Sent | None:
         """The answer to a message, or None when the conversation changed meanwhile."""
         row, last, following = at.row, at.row.last_run, at.row.last_position + 1
         if at.standing is Standing.WAITING and self._unconfigured(row):
@@ -184,35 +193,35 @@ class Sending:
             case Route.BUSY:
                 return self._busy(row.id, last, reader)
             case Route.DELIVERED:
-                return self._deliver(text, reader, at)
+                return self._deliver(text, reader, at, way)
             case Route.SUPERSEDE:
-                return self._supersede(text, reader, at)
+                return self._supersede(text, reader, at, way)
             case Route.LET_GO:
                 run_id = row.unreadable_run if last is None else last.id
                 let_go: tuple[Change, ...] = () if run_id is None else (LetGo(run_id),)
-                return self._turn(text, reader, row.id, let_go, owner=row.owner, at=following)
+                return self._turn(text, reader, row.id, let_go, owner=row.owner, at=following, way=way)
             case Route.ORDINARY:
-                return self._turn(text, reader, row.id, (), owner=row.owner, at=following)
-            case way:
-                assert_never(way)
+                return self._turn(text, reader, row.id, (), owner=row.owner, at=following, way=way)
+            case other:
+                assert_never(other)
 
     def _unconfigured(self, row: ConversationRow) -> bool:
         configuration = self._wiring.configuration_if_any(row.id, row.owner)
         return configuration is None or configuration.model is None
 
-    def _first(self, text: str, reader: Reader) -> Sent:
+    def _first(self, text: str, reader: Reader, way: Way) -> Sent:
         self._segments.require_send(reader)
         conversation = self._wiring.ids.conversation_id()
         opened = OpenConversation(conversation, reader.id)
-        sent = self._turn(text, reader, conversation, (opened,), owner=reader.id, at=0)
+        sent = self._turn(text, reader, conversation, (opened,), owner=reader.id, at=0, way=way)
         return self._busy(conversation, None, reader) if sent is None else sent
 
-    def _supersede(self, text: str, reader: Reader, at: _Standing) -> Sent | None:
+    def _supersede(self, text: str, reader: Reader, at: _Standing, way: Way) -> Sent | None:
         """C6: the waiting run ends and the new turn begins in one transaction."""
         assert at.run is not None
         ended, _ = self._segments.settling(at.run, (RunCancelled(RunReason.SUPERSEDED, reader.id),))
         # The run's own message comes before the new one.
-        return self._turn(text, reader, at.row.id, ended, owner=at.row.owner, at=at.row.last_position + 2)
+        return self._turn(text, reader, at.row.id, ended, owner=at.row.owner, at=at.row.last_position + 2, way=way)
 
     def _turn(
         self,
@@ -223,6 +232,7 @@ class Sending:
         *,
         owner: str,
         at: int,
+        way: Way,
         stored: bool = False,
     ) -> Sent | None:
         """
@@ -243,6 +253,8 @@ class Sending:
                 conversation=conversation,
                 message=at,
                 opening_changes=before,
+                queued=way.queued,
+                connection=way.connection,
             )
         except LostRaceError:
             row = self._segments.store.run_row(run_id)
@@ -250,7 +262,7 @@ class Sending:
         assert end.run.status is not None
         return self._replies.accepted(conversation, run_id, end.run.status)
 
-    def _deliver(self, text: str, reader: Reader, at: _Standing) -> Sent | None:
+    def _deliver(self, text: str, reader: Reader, at: _Standing, way: Way) -> Sent | None:
         """C4: the message and the line that names what the run wrote, together; no run starts."""
         last = at.row.last_run
         assert last is not None
@@ -259,7 +271,7 @@ class Sending:
         user = NewMessage(MessageRole.USER, text, None, estimate(text), position=expected)
         told = NewMessage(MessageRole.ASSISTANT, "", last.id, 0, (notice,), position=expected + 1)
         try:
-            self._segments.store.commit((AddMessages(at.row.id, (user, told)),))
+            self._wiring.commit((AddMessages(at.row.id, (user, told)),), way.connection)
         except LostRaceError:
             return None
         label = self._replies.notice_label(notice, reader)

@@ -13,9 +13,16 @@ from nr_agent_core.cli.command import Command
 from nr_agent_core.cli.doctor.command import DoctorCommand
 from nr_agent_core.cli.explain.command import ExplainCommand
 from nr_agent_core.cli.upkeep.command import UpkeepCommand
+from nr_agent_core.cli.worker.command import WorkerCommand
 
 PROGRAM: Final = "nr-agent-core"
-COMMANDS: Final[tuple[Command, ...]] = (AuditCommand(), ExplainCommand(), UpkeepCommand(), DoctorCommand())
+COMMANDS: Final[tuple[Command, ...]] = (
+    AuditCommand(),
+    ExplainCommand(),
+    UpkeepCommand(),
+    DoctorCommand(),
+    WorkerCommand(),
+)
 
 _DISTRIBUTION: Final = "nr-agent-core"
 # What a shell reports for a program that was interrupted, or whose reader went away.

@@ -8,6 +8,7 @@ Every error of the library, and when it is raised.
     │   ├── ToolDeclarationError     a tool cannot be declared like this
     │   │   └── DuplicateToolError   two tools share a name
     │   ├── ToolMissingError         this process does not know a waiting call's tool
+    │   ├── NoQueueError             a run was to be queued, and there is no queue
     │   ├── NotFoundError            no such conversation or run, or not this reader's
     │   ├── AccessDeniedError        the actor may not do this
     │   └── DecisionRefusedError     a decision was not taken; carries the reply code
@@ -23,6 +24,7 @@ Every error of the library, and when it is raised.
     │   ├── StoredFormError          a stored row is damaged
     │   │   ├── NewerFormError       a stored row or schema was written by a newer release
     │   │   └── ContentDamagedError  encrypted content is not what was encrypted for this place
+    │   ├── QueueNotInstalledError   the engine's tables are not there, or not its
     │   └── AppendOnlyError          a change of stored facts was tried
     ├── NothingWrittenError          raised by a tool: it failed and wrote nothing
     └── ProviderError                raised by a model provider; carries a FailureClass
@@ -125,6 +127,16 @@ class ToolMissingError(CallerError):
     def __init__(self, run_id: str, tool: str) -> None:
         super().__init__(f"run {run_id!r} waits with a call of {tool!r}, unknown here; decide elsewhere or cancel it")
         self.run_id, self.tool = run_id, tool
+
+
+class NoQueueError(CallerError):
+    """
+    A run was to be queued, or a worker to be run, and no queue was given. Nothing was stored.
+    """
+
+    def __init__(self, wanted: str) -> None:
+        super().__init__(f"{wanted} needs a queue; give one to the chat or the runtime as queue=...")
+        self.wanted = wanted
 
 
 class NotFoundError(CallerError):
@@ -266,6 +278,19 @@ class ContentDamagedError(StoredFormError):
     """
     Encrypted content is not what was encrypted for its place. Nothing of it was read (E7).
     """
+
+
+class QueueNotInstalledError(StoreError):
+    """
+    The engine has no tables in the store's database, or those of another release. Nothing was stored.
+    """
+
+    def __init__(self, schema: str, missing: str) -> None:
+        super().__init__(
+            f"schema {schema!r} holds no tables of the engine that would do ({missing}); "
+            "install them once with queue.install(), or nr-agent-core worker MODULE:NAME --install"
+        )
+        self.schema, self.missing = schema, missing
 
 
 class AppendOnlyError(StoreError):

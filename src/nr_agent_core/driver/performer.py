@@ -9,7 +9,7 @@ import logging
 import sys
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nr_agent_core.domain.bounding import bounded_result
 from nr_agent_core.domain.errors import FailureClass
@@ -28,6 +28,9 @@ from nr_agent_core.ports.tool_executor import ToolExecutor
 from nr_agent_core.ports.unit_of_work import UnitOfWork
 from nr_agent_core.steps import Announce, Ask, AskFailed, Commit, Execute, MakePreviews, Order, Reconcile, finished
 
+if TYPE_CHECKING:
+    from nr_agent_core.ports.run_queue import RunQueue
+
 _log = logging.getLogger("nr_agent_core")
 
 AroundTool = Callable[[ToolContext], AbstractContextManager[Any]]
@@ -38,7 +41,7 @@ class Performer:
     Performs one segment's orders.
 
     Args:
-        store: where commits go; None for a run without a store (R12).
+        store: where commits go, a store or the queue over one; None for a run without a store (R12).
         model: who is asked.
         executor: where tools run.
         bus: who hears of writes.
@@ -48,7 +51,7 @@ class Performer:
 
     def __init__(
         self,
-        store: UnitOfWork | None,
+        store: "UnitOfWork | RunQueue | None",
         model: ModelProvider,
         *,
         executor: ToolExecutor,

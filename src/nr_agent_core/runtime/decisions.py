@@ -18,6 +18,7 @@ from nr_agent_core.domain.run_events import ApprovalDecided, DecisionPlace
 from nr_agent_core.ports.access_policy import Action, Subject
 from nr_agent_core.ports.configuration_resolver import Configuration
 from nr_agent_core.ports.run_store import RunRow
+from nr_agent_core.ports.unit_of_work import AppendEvents
 from nr_agent_core.runtime.segments import Segments
 from nr_agent_core.steps import SegmentEnd
 
@@ -34,7 +35,7 @@ class Decisions:
         self, run_id: str, choice: Decision, *, digest: object, by: Reader, where: DecisionPlace
     ) -> SegmentEnd | Run:
         """
-        Take *choice* on the round that *digest* names and carry it out.
+        Take *choice* on the round that *digest* names, and carry it out or have a worker do so.
 
         Raises:
             DecisionRefusedError: what is so now refuses it; nothing was appended or executed.
@@ -47,9 +48,12 @@ class Decisions:
         configuration = self._judge(run, choice, digest, by)
         request = run.request
         assert request is not None
-        token = self._wiring.ids.segment_token()
+        # With a queue a worker goes on: whoever decides waits for nothing but the append (R6).
+        token = self._wiring.ids.segment_token() if self._wiring.queue is None else None
         event = ApprovalDecided(choice is Decision.APPROVE, by.id, where, request.digest, token)
         try:
+            if token is None:
+                return self._hand_over(run, event)
             return self._segments.perform(run, (event,), configuration, reader=by)
         except LostRaceError:
             return self._after_lost_race(run_id, digest, token)
@@ -101,10 +105,15 @@ class Decisions:
         if refusal is not None:
             raise DecisionRefusedError(run_id, refusal.code, refusal.why)
 
-    def _after_lost_race(self, run_id: str, digest: object, token: str) -> Run:
+    def _hand_over(self, run: Run, event: ApprovalDecided) -> Run:
+        queued = run.after(event)
+        self._wiring.commit((AppendEvents(queued, run.sequence, (event,)),))
+        return queued
+
+    def _after_lost_race(self, run_id: str, digest: object, token: str | None) -> Run:
         """Somebody was first: either before our decision, or after it, when it stands all the same."""
         now = self._segments.load(run_id)
-        if any(at.decision is not None and at.decision.segment == token for at in now.rounds):
+        if token is not None and any(at.decision is not None and at.decision.segment == token for at in now.rounds):
             return now
         refusal = state_refusal(now, digest) or Refusal(ReplyCode.STALE_DECISION, "the run moved on")
         raise DecisionRefusedError(run_id, refusal.code, refusal.why) from None

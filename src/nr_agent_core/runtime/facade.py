@@ -8,6 +8,7 @@ For a chat window use :class:`~nr_agent_core.chat.Chat` on top of it: a decision
 import functools
 import itertools
 import logging
+import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Unpack
 
@@ -92,6 +93,8 @@ class Runtime:
     def decide(self, run_id: str, decision: Decision | str, *, digest: str, by: Reader | str) -> RunResult:
         """
         Decide on a waiting run from OUTSIDE its conversation's chat: an inbox, a script, a mail.
+
+        With a queue a worker goes on, and the result says ``queued``.
 
         A chat window must call :meth:`Chat.decide` instead; otherwise its conversation is told
         that the run was decided elsewhere (C4).
@@ -219,6 +222,33 @@ class Runtime:
         after = whole_number("the position after which writes are read", after, least=0)
         limit = whole_number("the limit of a page of writes", limit, least=1)
         return self.segments.store.writes(after=after, limit=limit)
+
+    def work(
+        self,
+        *,
+        threads: int = 4,
+        name: str = "worker",
+        stop: threading.Event | None = None,
+        look_every: float = 15.0,
+    ) -> None:
+        """
+        Be a worker of this runtime's queue in the calling thread, until *stop* is set.
+
+        Args:
+            threads: how many runs are driven at once, at most.
+            name: what threads and log lines are called.
+            stop: set by a signal's handler, or by another thread. A run in hand is queued again at its
+                next safe point: before the next question or call, never amid one (R6).
+            look_every: seconds between two looks for runs whose worker is gone (R8).
+
+        Raises:
+            NoQueueError: this runtime has no queue.
+            QueueNotInstalledError: the queue is not set up.
+        """
+        from nr_agent_core.runtime.worker import Worker  # only a worker pays for it
+
+        event = threading.Event() if stop is None else stop
+        Worker(self.segments, self.recovery, threads=threads, name=name, stop=event, look_every=look_every).work()
 
     def close(self, *, wait: float = 0.0) -> int:
         """

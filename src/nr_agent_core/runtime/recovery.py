@@ -3,6 +3,7 @@ Runs whose process is gone: taken over by an append once their lease has expired
 """
 
 import logging
+from collections.abc import Callable
 
 import attrs
 
@@ -32,9 +33,17 @@ class Recovery:
     def __init__(self, segments: Segments) -> None:
         self._segments, self._wiring = segments, segments.wiring
 
-    def recover(self, run_id: str, *, outside: bool = False) -> SegmentEnd | Run:
+    def recover(
+        self, run_id: str, *, outside: bool = False, on_worker: bool = False, stopping: Callable[[], bool] = bool
+    ) -> SegmentEnd | Run:
         """
         Drive the run on if nobody does; a waiting or settled one is left as it is.
+
+        Args:
+            run_id: the run.
+            outside: whether something its chat did not cause goes on with it (C4).
+            on_worker: whether a worker goes on with it: it asks a model that failed again later (R8).
+            stopping: whether this process is to end.
 
         Raises:
             LeaseHeldError: another process still drives it, or its time has not come. Nothing was stored.
@@ -53,8 +62,8 @@ class Recovery:
             failed = not_configured(configuration, outside=outside)
             kept = privacy_level(configuration and configuration.privacy)
             return self._segments.settle(run, (claimed, failed), privacy=kept)
-        on_worker = run.status is RunStatus.QUEUED
-        return self._segments.perform(run, (claimed,), configuration, on_worker=on_worker)
+        on_worker = on_worker or run.status is RunStatus.QUEUED
+        return self._segments.perform(run, (claimed,), configuration, on_worker=on_worker, stopping=stopping)
 
     def upkeep(self, *, limit: int = 100) -> UpkeepReport:
         """

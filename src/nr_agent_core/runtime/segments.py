@@ -3,7 +3,9 @@ Opening segments: everything one needs is asked now, then it is driven to where 
 """
 
 import logging
+from collections.abc import Callable
 from contextlib import suppress
+from typing import Any
 
 import attrs
 
@@ -11,12 +13,8 @@ from nr_agent_core.domain.bounding import well_formed
 from nr_agent_core.domain.context_window import budget
 from nr_agent_core.domain.conversation import MessageRole, NewMessage
 from nr_agent_core.domain.errors import (
-    AccessDeniedError,
-    IllegalMoveError,
-    InvalidValueError,
     LostRaceError,
-    MessageRejectedError,
-    NotFoundError,
+    NoQueueError,
     RunUnreadableError,
     StaleAppendError,
     StoredFormError,
@@ -25,19 +23,20 @@ from nr_agent_core.domain.failures import FailureCode
 from nr_agent_core.domain.gate import Gate
 from nr_agent_core.domain.privacy import Privacy, privacy_level
 from nr_agent_core.domain.reader import Reader
-from nr_agent_core.domain.run import Run, fold
+from nr_agent_core.domain.run import Run
 from nr_agent_core.domain.run_events import RunCancelled, RunEvent, RunFailed, Started
 from nr_agent_core.domain.run_status import RunReason, RunStatus
 from nr_agent_core.domain.sanitiser import failure_text, sanitised_chain
 from nr_agent_core.domain.unavailable_tools import prompt_section
 from nr_agent_core.domain.verdict import ended_notices
 from nr_agent_core.driver import Performer, drive
-from nr_agent_core.ports.access_policy import Action, Subject
+from nr_agent_core.ports.access_policy import Action
 from nr_agent_core.ports.configuration_resolver import Configuration
 from nr_agent_core.ports.model_provider import ModelProvider
 from nr_agent_core.ports.run_store import RunRow, UnreadableRun
-from nr_agent_core.ports.unit_of_work import AddMessages, AppendEvents, Change, LetGo, OpenConversation, UnitOfWork
+from nr_agent_core.ports.unit_of_work import AddMessages, AppendEvents, Change, LetGo, OpenConversation
 from nr_agent_core.runtime.briefings import Briefings
+from nr_agent_core.runtime.stored_runs import StoredRuns
 from nr_agent_core.runtime.verdicts import Verdicts
 from nr_agent_core.runtime.wiring import Wiring
 from nr_agent_core.steps import Segment, SegmentEnd, Setting, assistant_message
@@ -47,113 +46,17 @@ _log = logging.getLogger("nr_agent_core")
 INTERRUPTED = RunFailed(RunReason.INTERNAL, FailureCode.INTERRUPTED, outside=True)
 """How upkeep ends what cannot be read."""
 
-MESSAGE_LIMIT = 100_000
 DEFAULT_ROUNDS = 5
 
 
-class Segments:
+class Segments(StoredRuns):
     """
-    Loads runs, opens their segments, and settles those that need no segment.
+    Opens the segments of runs, and settles those that need no segment.
     """
 
     def __init__(self, wiring: Wiring) -> None:
-        self.wiring = wiring
+        super().__init__(wiring)
         self._briefings = Briefings(wiring.store)
-
-    @property
-    def store(self) -> UnitOfWork:
-        """
-        The store.
-
-        Raises:
-            InvalidValueError: this runtime has none (R12).
-        """
-        if self.wiring.store is None:
-            raise InvalidValueError("the store of this runtime", None, "a store, for what outlives a call")
-        return self.wiring.store
-
-    # -- reading ------------------------------------------------------------------------------
-
-    def load(self, run_id: str) -> Run:
-        """
-        The run folded from its stored stream.
-
-        Raises:
-            NotFoundError: there is no such run.
-            RunUnreadableError, StoredFormError: its stream cannot be read (E5).
-        """
-        if not isinstance(run_id, str):
-            raise InvalidValueError("a run id", run_id, "a text")
-        if self.store.run_row(run_id) is None:
-            raise self.not_found(run_id)
-        try:
-            return fold(run_id, (stored.event for stored in self.store.events(run_id)))
-        except IllegalMoveError as error:
-            raise RunUnreadableError(run_id, str(error)) from error
-
-    def load_for(self, run_id: str, actor: str, action: Action) -> Run:
-        """
-        The run, if *actor* may do *action* to it.
-
-        Raises:
-            NotFoundError: no such run, or not *actor*'s to see (E5).
-            AccessDeniedError: *actor* may see it and not do this.
-        """
-        self.row_for(run_id, actor, action)
-        return self.load(run_id)
-
-    def row_for(self, run_id: str, actor: str, action: Action) -> RunRow:
-        """
-        The row of the run, if *actor* may do *action* to it.
-
-        Raises:
-            NotFoundError, AccessDeniedError: see :meth:`load_for`.
-        """
-        row = self.store.run_row(run_id) if isinstance(run_id, str) else None
-        if row is None:
-            raise self.not_found(run_id)
-        subject = self.subject_of(row)
-        if not self.wiring.access.may(actor, action, subject):
-            if action is Action.SEE or not self.wiring.access.may(actor, Action.SEE, subject):
-                raise self.not_found(run_id)
-            raise AccessDeniedError(actor, action.value, str(subject))
-        return row
-
-    def subject_of(self, row: RunRow) -> Subject:
-        """What access is asked about."""
-        return Subject(row.owner, row.conversation, row.id)
-
-    def require_send(self, reader: Reader) -> None:
-        """
-        Whether *reader* may begin something of an own (O4).
-
-        Raises:
-            AccessDeniedError: the policy says no. Nothing was stored.
-        """
-        subject = Subject(reader.id)
-        if not self.wiring.access.may(reader.id, Action.SEND, subject):
-            raise AccessDeniedError(reader.id, Action.SEND.value, "messages of their own")
-
-    def not_found(self, run_id: object) -> NotFoundError:
-        """The one answer for a run that is not there and one that is not yours."""
-        return NotFoundError("run", run_id if isinstance(run_id, str) else repr(run_id))
-
-    def message_text(self, text: object, limit: int = MESSAGE_LIMIT) -> str:
-        """
-        *text* as it may be stored.
-
-        Raises:
-            MessageRejectedError: it is no text, blank, or longer than *limit* UTF-8 bytes.
-        """
-        if not isinstance(text, str):
-            raise MessageRejectedError(f"it is a {type(text).__name__}, not a text")
-        text = well_formed(text)
-        if not text.strip():
-            raise MessageRejectedError("it is blank")
-        length = len(text.encode("utf-8"))
-        if length > limit:
-            raise MessageRejectedError(f"it is {length} bytes long; the limit is {limit}", length=length, limit=limit)
-        return text
 
     # -- driving ------------------------------------------------------------------------------
 
@@ -167,6 +70,8 @@ class Segments:
         conversation: str | None = None,
         message: int | None = None,
         opening_changes: tuple[Change, ...] = (),
+        queued: bool = False,
+        connection: Any | None = None,
     ) -> SegmentEnd:
         """
         Start a run; without a configuration it fails at once, in the same transaction (G0).
@@ -180,7 +85,14 @@ class Segments:
             conversation: the conversation, or None for a bare run.
             message: the position of the message in its conversation.
             opening_changes: what is stored before ``started`` in its transaction.
+            queued: whether a worker drives it (R6).
+            connection: the host's, whose transaction the beginning of a queued run becomes part of.
+
+        Raises:
+            NoQueueError: it was to be queued, and there is no queue. Nothing was stored.
         """
+        if queued and self.wiring.queue is None:
+            raise NoQueueError("queued=True")
         run, configuration, failed = Run(run_id), None, None
         owner = reader.id if owner is None else owner
         try:
@@ -188,20 +100,27 @@ class Segments:
         except Exception as error:  # noqa: BLE001 - the turn fails, the chat works on (G0)
             _log.error("no configuration could be resolved: %s", sanitised_chain(error))
             failed = RunFailed(RunReason.INTERNAL, FailureCode.INTERNAL, failure_text(error))
+        wishes = well_formed(reader.instructions) or None
         started = Started(
             owner,
             DEFAULT_ROUNDS if configuration is None else configuration.max_rounds,
             conversation,
             message,
-            self.wiring.ids.segment_token(),
+            None if queued else self.wiring.ids.segment_token(),
             text=text if conversation is None else None,
-            instructions=(well_formed(reader.instructions) or None) if conversation is None else None,
+            # A worker has no reader: what this one wishes goes with the run.
+            instructions=wishes if conversation is None or self.wiring.queue is not None else None,
         )
         if configuration is None or configuration.model is None:
             failed = failed or not_configured(configuration)
             kept = privacy_level(configuration and configuration.privacy)
-            settled = self.settle(run, (started, failed), opening_changes, privacy=kept)
+            changes, settled = self.settling(run, (started, failed), privacy=kept)
+            self.wiring.commit((*opening_changes, *changes), connection)
             return SegmentEnd(settled, None, ended_notices(settled))
+        if queued:
+            waiting = run.after(started)
+            self.wiring.commit((*opening_changes, AppendEvents(waiting, 0, (started,))), connection)
+            return SegmentEnd(waiting)
         return self.perform(run, (started,), configuration, reader=reader, text=text, opening_changes=opening_changes)
 
     def perform(
@@ -213,6 +132,7 @@ class Segments:
         reader: Reader | None = None,
         text: str | None = None,
         on_worker: bool = False,
+        stopping: Callable[[], bool] = bool,
         opening_changes: tuple[Change, ...] = (),
     ) -> SegmentEnd:
         """
@@ -254,6 +174,7 @@ class Segments:
                 stored=stored,
                 on_worker=on_worker,
                 privacy=privacy_level(configuration.privacy),
+                stopping=stopping,
                 late=late.take,
                 opening_changes=opening_changes,
             )
@@ -268,7 +189,7 @@ class Segments:
     def _performer(self, model: ModelProvider) -> Performer:
         wiring = self.wiring
         return Performer(
-            wiring.store,
+            wiring.commits,
             model,
             executor=wiring.executor,
             bus=wiring.bus,

@@ -4,8 +4,8 @@ The parts of one application, checked once at the start: no globals, no locator.
 
 import logging
 import math
-from collections.abc import Callable, Iterable, Mapping
-from typing import Required, TypedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Required, TypedDict
 
 from nr_agent_core.defaults.access import RoleAccess
 from nr_agent_core.defaults.clock import SystemClock
@@ -30,9 +30,12 @@ from nr_agent_core.ports.model_provider import ModelProvider
 from nr_agent_core.ports.tool_executor import ToolExecutor
 from nr_agent_core.ports.translator import Translator
 from nr_agent_core.ports.unavailable_tools_resolver import UnavailableToolsResolver
-from nr_agent_core.ports.unit_of_work import UnitOfWork
+from nr_agent_core.ports.unit_of_work import Change, UnitOfWork
 from nr_agent_core.runtime.rights import Rights
 from nr_agent_core.steps import MODEL_DEADLINE
+
+if TYPE_CHECKING:
+    from nr_agent_core.ports.run_queue import RunQueue
 
 _log = logging.getLogger("nr_agent_core")
 
@@ -62,6 +65,7 @@ class Parts(TypedDict, total=False):
     translator: Translator | None
     lease_margin: float
     around_tool: AroundTool | None
+    queue: "RunQueue | None"
 
 
 class Wiring:
@@ -85,9 +89,12 @@ class Wiring:
         translator: the host's own texts, asked before the shipped catalogues (V10).
         lease_margin: seconds beyond a step's deadline until a run may be taken over; liveness only (R8).
         around_tool: a context manager around each tool.
+        queue: brings queued runs to workers, over the same *store*; with one, what a decision released
+            is carried out by a worker.
 
     Raises:
-        InvalidValueError: not exactly one of *model* and *configuration*, or a margin below 0.
+        InvalidValueError: not exactly one of *model* and *configuration*, a margin below 0, or a queue
+            over another store.
         DuplicateToolError, ToolDeclarationError: the tools cannot be registered.
     """
 
@@ -109,8 +116,12 @@ class Wiring:
         translator: Translator | None = None,
         lease_margin: float = LEASE_MARGIN,
         around_tool: AroundTool | None = None,
+        queue: "RunQueue | None" = None,
     ) -> None:
-        self.store = store
+        if queue is not None and (store is None or queue.store is not store):
+            raise InvalidValueError("the store of the queue", queue.store, "the very store of the runs")
+        self.store, self.queue = store, queue
+        self.commits: UnitOfWork | RunQueue | None = store if queue is None else queue
         self.resolver = _resolver(model, configuration)
         if not isinstance(tools, Iterable):
             raise InvalidValueError("the tools", tools, "a list of tools")
@@ -158,6 +169,18 @@ class Wiring:
             _log.error("no configuration could be resolved: %s", sanitised_chain(error))
             return None
 
+    def commit(self, changes: Sequence[Change], connection: Any | None = None) -> None:
+        """
+        Store *changes*, and put what they leave queued; as part of the transaction of *connection*, if given.
+
+        Raises:
+            LostRaceError, StoreError: see :class:`~nr_agent_core.ports.unit_of_work.UnitOfWork`.
+        """
+        if self.queue is not None:
+            self.queue.commit(changes, connection=connection)
+        elif self.store is not None:
+            self.store.commit(changes)
+
     @property
     def admin_tools(self) -> frozenset[str]:
         """The names of tools that ask for an administrator."""
@@ -195,6 +218,7 @@ _METHODS = {
     "unavailable_tools": "unavailable",
     "translator": "translate",
     "around_tool": "__call__",
+    "queue": "work",
 }
 
 

@@ -125,6 +125,7 @@ class Setting:
         stored: whether the run is kept in a store; without one nothing is announced (R12).
         on_worker: whether a worker drives it, so that a failed model call is tried again later (R8).
         privacy: what is kept of the run's content if this segment settles it (E4).
+        stopping: whether this process is to end: the run is queued again at the next safe point (R6).
         late: outcomes that became known meanwhile, as ``tool`` events (R7).
         opening_changes: what is stored in the transaction of the opening, before its events.
     """
@@ -138,6 +139,7 @@ class Setting:
     stored: bool = True
     on_worker: bool = False
     privacy: Privacy = Privacy.METADATA
+    stopping: Callable[[], bool] = bool
     late: Callable[[], Iterable[ToolFinished]] = tuple
     opening_changes: tuple[Change, ...] = ()
 

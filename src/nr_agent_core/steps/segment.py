@@ -21,6 +21,7 @@ from nr_agent_core.domain.effects import (
     AskModel,
     AwaitApproval,
     CallTool,
+    Effect,
     Fail,
     Finish,
     RecoverCall,
@@ -102,8 +103,7 @@ class Segment:
             self._add(event)
         self._urgent = True
         while True:
-            self._take_late()
-            effect = self.run.next_effect()
+            effect = self._next_effect()
             match effect:
                 case AskModel():
                     end = yield from self._ask(effect)
@@ -132,6 +132,21 @@ class Segment:
                     return (yield from self._fail(reason, code))
                 case _:
                     assert_never(effect)
+
+    def _next_effect(self) -> Effect | None:
+        self._take_late()
+        effect = self.run.next_effect()
+        if not self._gives_up_before(effect):
+            return effect
+        self._add(Requeued(self.setting.now()))
+        return None
+
+    def _gives_up_before(self, effect: Effect | None) -> bool:
+        """Whether the segment ends here in order: nothing is begun that would have to be waited for."""
+        begins = isinstance(effect, AskModel | StartTool | RecoverCall) or (
+            isinstance(effect, CallTool) and self.run.intent is None
+        )
+        return begins and self.setting.stopping()
 
     def broken(self, text: str) -> Steps:
         """

@@ -8,7 +8,7 @@ first that is refused says why.
 
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import psycopg
 from psycopg.pq import TransactionStatus
@@ -24,6 +24,9 @@ _COMMIT = b"COMMIT"
 _NOW = b"SELECT extract(epoch FROM clock_timestamp())::float8"
 
 
+Beside: TypeAlias = Callable[[psycopg.Connection[Any]], None]
+
+
 class Commit:
     """
     The changes of one commit, and how far it came.
@@ -33,9 +36,13 @@ class Commit:
         clock: tells the time of the commit; None: the server does.
         learn: is told the server's time at the moment it came.
         sealing: encrypts what is stored, once its place is known.
+        beside: is called inside the transaction, before its end, with what else is to be in it.
     """
 
-    __slots__ = ("_clock", "_feed", "_held", "_learn", "_sealed", "_sealing", "_stored", "at", "ending")
+    __slots__ = (
+        *("_beside", "_clock", "_feed", "_held", "_learn", "_sealed", "_sealing", "_stored"),
+        *("at", "ending"),
+    )
 
     def __init__(
         self,
@@ -43,8 +50,9 @@ class Commit:
         clock: Clock | None,
         learn: Callable[[float], None],
         sealing: codec.Sealing,
+        beside: Beside | None = None,
     ) -> None:
-        self._stored, self._clock, self._learn = stored, clock, learn
+        self._stored, self._clock, self._learn, self._beside = stored, clock, learn, beside
         self._sealing, self._sealed = sealing, stored
         self._held, self._feed = hold(stored), feed(stored)
         self.ending = False
@@ -83,24 +91,40 @@ class Commit:
             failure = failure or error
         if failure is not None:
             raise failure
-        _require_kept(ended or self._end(db))
+        _require_kept(ended or self._last(db))
 
     def _send(self, db: psycopg.Connection[Any]) -> psycopg.Cursor[Any] | None:
-        """Everything up to the end of the transaction, whose answer comes later; None: the feed comes first."""
+        """Everything up to the end of the transaction, whose answer comes later; None: something comes before it."""
         db.execute(_BEGIN)
         self._hold(db)
         for steps in plan(self._sealed, self.at):
             db.execute(*guarded(steps))
-        return None if self._feed else self._end(db)
+        return None if self._feed or self._beside else self._end(db)
 
     def _one_by_one(self, db: psycopg.Connection[Any]) -> None:
         db.execute(_BEGIN)
+        self._steps(db)
+        _require_kept(self._last(db))
+
+    def within(self, db: psycopg.Connection[Any]) -> None:
+        """Store all changes in the transaction that stands open on *db*, and leave its end to its owner."""
+        self._steps(db)
+        if self._feed is not None:
+            db.execute(self._feed.statement, self._feed.values)
+        if self._beside is not None:
+            self._beside(db)
+
+    def _steps(self, db: psycopg.Connection[Any]) -> None:
         self._hold(db)
         for step in itertools.chain.from_iterable(plan(self._sealed, self.at)):
             cursor = db.execute(step.statement, step.values)
             if step.refuse is not None and cursor.rowcount < step.least:
                 step.refuse(db)
-        _require_kept(self._end(db))
+
+    def _last(self, db: psycopg.Connection[Any]) -> psycopg.Cursor[Any]:
+        if self._beside is not None:
+            self._beside(db)
+        return self._end(db)
 
     def _end(self, db: psycopg.Connection[Any]) -> psycopg.Cursor[Any]:
         """The end of the transaction, in one message with what is added to the feed."""

@@ -100,6 +100,7 @@ class Connections:
         self._conninfo, database = understood(dsn, patience)
         self.name = f"{database!r} (schema {schema!r})"
         self.schema, self.patience = schema, patience
+        self.dsn = self._conninfo
         self._most, self._sealed = most, sealed
         milliseconds = str(max(int(patience * 1000), 1))
         self._settings = {

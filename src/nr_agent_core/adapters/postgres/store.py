@@ -7,9 +7,12 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, TypeVar
 
+import psycopg
+
 from nr_agent_core import codec
 from nr_agent_core.adapters.postgres import conversations, purge, runs
-from nr_agent_core.adapters.postgres.committing import Commit, server_now
+from nr_agent_core.adapters.postgres.borrowing import borrowed
+from nr_agent_core.adapters.postgres.committing import Beside, Commit, server_now
 from nr_agent_core.adapters.postgres.connections import Connections, Session
 from nr_agent_core.adapters.postgres.following import wait_for_writes
 from nr_agent_core.adapters.postgres.history import TableSource
@@ -91,6 +94,16 @@ class PostgresStore:
         self._clock, self._server_time = clock, ServerTime()
         self._windows, self._process = codec.Windows(), os.getpid()
 
+    @property
+    def schema(self) -> str:
+        """The schema of the tables."""
+        return self._connections.schema
+
+    @property
+    def dsn(self) -> str:
+        """How to reach the database, for what shares it; it may hold a password, so it is shown to nobody."""
+        return self._connections.dsn
+
     def now(self) -> float:
         """The store's time, seconds since 1970-01-01 UTC."""
         if self._clock is not None:
@@ -107,13 +120,36 @@ class PostgresStore:
 
     # ------------------------------------------------------------------------------------ writing
 
-    def commit(self, changes: Sequence[Change]) -> None:
-        """Store all *changes* in one durable transaction, or none (see the port for errors)."""
+    def commit(
+        self,
+        changes: Sequence[Change],
+        *,
+        beside: Beside | None = None,
+        connection: psycopg.Connection[Any] | None = None,
+    ) -> None:
+        """
+        Store all *changes* in one durable transaction, or none (see the port for errors).
+
+        Args:
+            changes: what is stored.
+            beside: called inside the transaction, with its connection, for what else of this database
+                is to be stored with it. May be called again when the transaction has to begin anew.
+            connection: the caller's own connection to this database, with a transaction open: the
+                changes become part of it, durable once it is committed. Never for what a tool did (R6).
+
+        Raises:
+            InvalidValueError: *connection* is none that could be used. Nothing was stored.
+        """
         stored = codec.with_redaction([codec.columns_of(change) for change in changes], self._contents)
-        if not stored:
+        if not stored and beside is None:
             return
-        commit = Commit(stored, self._clock, self._server_time.learn, self._sealing)
-        self._connections.work(commit, spoilt=lambda: commit.ending)
+        commit = Commit(stored, self._clock, self._server_time.learn, self._sealing, beside)
+        if connection is None:
+            self._connections.work(commit, spoilt=lambda: commit.ending)
+        else:
+            # The tables have to be there before somebody else's transaction can use them.
+            self._read(lambda _: None)
+            borrowed(connection, self.schema, commit.within, self._connections.raise_own)
 
     def rotate(self, *, chunk: int = 500) -> Rotation:
         """

@@ -1,0 +1,94 @@
+"""
+What a job of the engine says: the id of a run, and nothing else.
+"""
+
+import datetime as dt
+from typing import Any, Final, Protocol
+
+import procrastinate
+import psycopg
+from procrastinate import exceptions
+
+from nr_agent_core.domain.errors import QueueNotInstalledError
+from nr_agent_core.ports.unit_of_work import UnitOfWork
+
+QUEUE: Final = "nr_agent_core"
+TASK: Final = "nr_agent_core.drive"
+
+_MISSING = {"42P01", "42883", "42704", "3F000"}
+"""A table, function, type or schema that is not there."""
+
+# Only ever used on connections of the store, so it is never opened.
+_APP: Final = procrastinate.App(connector=procrastinate.SyncPsycopgConnector())
+
+
+class EngineStore(UnitOfWork, Protocol):
+    """
+    A store in a PostgreSQL database whose transactions can hold jobs, too.
+    """
+
+    @property
+    def schema(self) -> str:
+        """The schema of its tables, and of the engine's."""
+        ...
+
+    @property
+    def dsn(self) -> str:
+        """How to reach the database."""
+        ...
+
+    def commit(self, changes: Any, *, beside: Any = None, connection: Any = None) -> None:
+        """Store *changes*, with what *beside* does on the transaction's connection."""
+        ...
+
+
+def put_job(
+    db: psycopg.Connection[Any], schema: str, run_id: str, *, lock: str | None, due: dt.datetime | None
+) -> None:
+    """
+    A job for a run, in the transaction of *db*; none when one waits already.
+
+    Args:
+        db: a connection that sees the engine's tables.
+        schema: where they are.
+        run_id: the run.
+        lock: no two jobs of one lock are in hand at once; None: this one waits for its time first.
+        due: not before; None: at once.
+
+    Raises:
+        QueueNotInstalledError: the tables are not there. The transaction is of no use any more.
+    """
+    deferrer = _APP.configure_task(
+        TASK,
+        allow_unknown=True,
+        queue=QUEUE,
+        lock=lock,
+        queueing_lock=run_id,
+        schedule_at=due,
+        connection=db,
+    )
+    try:
+        # A job that is there already must not cost the transaction.
+        with db.transaction():
+            deferrer.defer(run_id=run_id)
+    except exceptions.AlreadyEnqueued:
+        return
+    except exceptions.ConnectorException as error:
+        raise _own(error, schema) from error
+    except psycopg.Error as error:
+        raise _own(error, schema) from error
+
+
+def _own(error: BaseException, schema: str) -> BaseException:
+    """The server's error, as the store knows it; that of missing tables in our own words."""
+    cause = error if isinstance(error, psycopg.Error) else error.__cause__ or error.__context__
+    if not isinstance(cause, psycopg.Error):
+        return error
+    if cause.sqlstate in _MISSING:
+        return QueueNotInstalledError(schema, cause.sqlstate or "")
+    return cause
+
+
+def time_of(at: float) -> dt.datetime:
+    """Seconds since 1970 as the engine takes them."""
+    return dt.datetime.fromtimestamp(at, dt.UTC)

@@ -1,0 +1,3 @@
+"""
+The command ``worker``: one process that drives queued runs.
+"""
