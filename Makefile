@@ -18,7 +18,7 @@ MEASURED := tests/unit tests/chat tests/cases
 WORKERS ?= auto
 SUITE    = $(BIN)/python -m pytest -q --numprocesses=$(WORKERS) --dist=worksteal
 
-.PHONY: help demo test test-default test-others check contracts docs postgres simulate mutate bench claims api reference constraints clean
+.PHONY: help demo test test-default test-others check contracts docs postgres simulate chaos chaos-short chaos-planted mutate bench claims api reference constraints clean
 .PHONY: lint lint-code lint-format lint-spelling lint-tests lint-project types types-mypy types-pyright
 .DELETE_ON_ERROR:
 
@@ -31,6 +31,9 @@ help:
 	@echo 'make docs       run every example of the documents'
 	@echo 'make simulate   the slow simulations'
 	@echo 'make postgres   the rules of runs and chats over a PostgreSQL server, if one can be started'
+	@echo 'make chaos      processes and stores that die, ten minutes each; STORE=sqlite|postgres SECONDS= SEED= WORKERS='
+	@echo 'make chaos-short    the same for half a minute each, and three planted bugs that it has to find'
+	@echo 'make chaos-planted  every planted bug that it has to find'
 	@echo 'make mutate     mutations of the claim detector and the verdict, half an hour'
 	@echo 'make bench      the benchmarks'
 	@echo 'make claims DATA=folder  how good the claim detector is on labelled answers'
@@ -91,6 +94,20 @@ postgres: $(VENV)/.ok
 
 simulate: $(VENV)/.ok
 	$(BIN)/python -m pytest -q -m slow
+
+# Long chaos; without SEED another one each time. WORKERS are its web processes here.
+STORE   ?= both
+SECONDS ?= 600
+
+chaos: $(VENV)/.ok
+	$(BIN)/python -m tests.chaos.chaos --store $(STORE) --seconds $(SECONDS) \
+		--workers $(if $(filter auto,$(WORKERS)),4,$(WORKERS)) $(if $(SEED),--seed $(SEED))
+
+chaos-short: $(VENV)/.ok
+	$(BIN)/python -m pytest -q -m 'chaos and not slow' tests/chaos
+
+chaos-planted: $(VENV)/.ok
+	$(BIN)/python -m pytest -q -m chaos tests/chaos/test_planted.py
 
 mutate: $(VENV)/.ok
 	$(PIP) -e '.[cli,test,mutation]'

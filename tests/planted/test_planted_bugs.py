@@ -55,7 +55,7 @@ BUGS = [
             (
                 SEGMENT,
                 "context.key))\n        yield self._commit(tool.deadline)",
-                "context.key))",
+                "context.key))\n        yield from ()",
             ),
         ),
         tests=CRASHES,
@@ -63,7 +63,11 @@ BUGS = [
     Bug(
         name="opening not durable before execution",
         edits=(
-            (SEGMENT, "context.key))\n        yield self._commit(tool.deadline)", "context.key))"),
+            (
+                SEGMENT,
+                "context.key))\n        yield self._commit(tool.deadline)",
+                "context.key))\n        yield from ()",
+            ),
             (
                 SEGMENT,
                 "if self._buffer and (self._urgent or self.setting.now() + deadline > self._lease_until):",
