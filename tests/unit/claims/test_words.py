@@ -158,7 +158,7 @@ def test_the_headings_above_a_place() -> None:
 
     places = [at for at in range(len(text)) if text.startswith(("text", "end"), at)]
     assert [above(at) for at in places] == [["C", "B", "A"], ["D", "A"], ["E", "D", "A"], ["F"]]
-    assert [text[line.start : line.end] for line in outline.above(text.index("## B"))] == ["# A"]
+    assert [text[line.start : line.end] for line in outline.above(text.index("### C"))] == ["## B", "# A"]
     assert above(0) == []
     assert above(text.index("## B")) == ["A"]
     assert list(Outline("no heading, #tag").above(9)) == []
