@@ -86,6 +86,15 @@ def test_names_of_secrets_are_known(name: str) -> None:
     assert is_secret_name(name.upper())
 
 
+@pytest.mark.parametrize("name", ["keyword", "keywords", "meta_keywords", "seoKeywords"])
+def test_keywords_are_no_keys(name: str) -> None:
+    """What a page is found by is not what opens it."""
+    text = json.dumps({name: "bread, Whitby", "key_words": "x"})
+
+    assert not is_secret_name(name)
+    assert json.loads(redact(text))[name] == "bread, Whitby"
+
+
 def test_flags_and_counts_stay() -> None:
     """Whether there is one, and how many tokens were used, is no secret."""
     text = '{"private": true, "token": null, "max_tokens": 500, "title": "A"}'

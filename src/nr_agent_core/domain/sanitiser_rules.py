@@ -129,7 +129,7 @@ _NAME = (
 
 # Names whose value is a secret, an account or a place.
 _KEY_NAMES = (
-    r"key|token|secret|passw|passphrase|pwd|kennwort|schlüssel|credential|zugangsdaten|auth(?!or)|signature|jwt|cookie"
+    r"key(?!words?)|token|secret|passw|passphrase|pwd|kennwort|schlüssel|credential|zugangsdaten|auth(?!or)|signature|jwt|cookie"
     r"|session|bearer|dsn|connection_?string|private|account|konto"
 )
 _PLACE_NAMES = r"host|server|endpoint|base_?ur[li]|addr|proxy|database|dbname|data_?source|user|login|owner|mail"

@@ -179,32 +179,36 @@ class AssertedRule:
         The languages whose claiming words stand in the sentence, unless another's function words rule them out.
         """
         words = set(tokens)
-        if text.find("-", span.start, span.end) >= 0:
+        sentence = text[span.start : span.end]
+        if "-" in sentence:
             words.update(part for token in tokens if "-" in token and not is_name(token) for part in token.split("-"))
-        if text.find(":", span.start, span.end) >= 0:
+        if ":" in sentence:
             words.update(token.partition(":")[2] for token in tokens if ":" in token)
         noticed = self._noticed.keys() & words
-        unspaced = [lexicon for lexicon in self._unspaced if lexicon.ending_in(text, span.start, span.end)]
-        if unspaced and not noticed:
-            return unspaced
-        signs = not SIGNS.isdisjoint(words)
-        if (noticed or signs) and self._in_other_script(text, span, tokens):
-            return unspaced or (list(self._unspaced) if signs else [])
+        unspaced: list[Lexicon] = []
+        if not sentence.isascii():
+            unspaced = [lexicon for lexicon in self._unspaced if lexicon.ending_in(sentence)]
+            if unspaced and not noticed:
+                return unspaced
+            signs = not SIGNS.isdisjoint(words)
+            if (noticed or signs) and self._in_other_script(sentence, tokens):
+                return unspaced or (list(self._unspaced) if signs else [])
+            if signs and not noticed:
+                return list(self._lexicons[:1])
         if not noticed:
-            return list(self._lexicons[:1]) if signs else []
+            return []
         if len(self._lexicons) == 1:
             return list(self._lexicons)
-        if text.find("'", span.start, span.end) >= 0:
+        if "'" in sentence:
             words.update(token[: token.index("'") + 1] for token in tokens if "'" in token)
         return self._spoken(words, noticed) + unspaced
 
-    def _in_other_script(self, text: str, span: Span, tokens: list[str]) -> bool:
+    def _in_other_script(self, sentence: str, tokens: list[str]) -> bool:
         """
         Whether more words of the sentence stand in another script than in Latin letters, and no function word in these:
         a form among them is a name or a value.
         """
-        sentence = text[span.start : span.end]
-        if sentence.isascii() or not _OTHER_SCRIPT.search(sentence):
+        if not _OTHER_SCRIPT.search(sentence):
             return False
         more = len(_OTHER_SCRIPT.findall(sentence)) > len(_LATIN.findall(sentence))
         return more and self._owner.keys().isdisjoint(tokens)

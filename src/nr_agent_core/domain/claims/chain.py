@@ -2,9 +2,7 @@
 What the clauses of one sentence say of each other: what one denies, answers, dates or leaves open for the next (V4).
 """
 
-from functools import reduce
 from itertools import pairwise
-from operator import or_
 from typing import Final
 
 from nr_agent_core.domain.claims import word_class as wc
@@ -12,7 +10,8 @@ from nr_agent_core.domain.claims.clauses import Clause
 
 _MINE: Final = wc.SELF | wc.SELF_HAVE
 _GOING_ON: Final = wc.AUXILIARY | wc.NEG | wc.STANDING | wc.ADVERB
-_OPEN: Final = wc.DATED | wc.CLITIC
+OPEN: Final = wc.DATED | wc.CLITIC
+"""Classes that the next word may decide against."""
 _NOUN: Final = wc.NOMINAL | wc.DATE | wc.EITHER
 _ASIDE: Final = wc.CONDITION | wc.SINCE | wc.QUESTION
 _LATER: Final = 3
@@ -25,11 +24,9 @@ def settle(flags: list[int]) -> None:
     """
     Take from *flags* what the next word decides against: the date of "the earlier version", the verb of "Ann's file".
     """
-    if not reduce(or_, flags) & _OPEN:
-        return
     for at in range(len(flags) - 1):
         bits = flags[at]
-        if not bits & _OPEN or flags[at + 1] & ~_NOUN:
+        if not bits & OPEN or flags[at + 1] & ~_NOUN:
             continue
         if bits & wc.CLITIC:
             flags[at] &= ~(wc.BE | wc.CLITIC)

@@ -84,13 +84,13 @@ class Clause:
         self.joined = self.hard = self.bracketed = self.contrasted = self.colon = False
 
 
-def cut(flags: list[int], *, adjacent: bool) -> list[Clause]:
+def cut(flags: list[int], union: int, *, adjacent: bool) -> list[Clause]:
     """
-    The clauses of a sentence whose tokens have *flags*, in one pass.
+    The clauses of a sentence whose tokens have *flags*, together *union*, in one pass.
 
     Where the verb frames the clause, a contrast word inside it ends nothing before the form has come.
     """
-    if flags and not reduce(or_, flags) & _PARTING:
+    if flags and not union & _PARTING:
         return [_only(flags)]
     clauses: list[Clause] = []
     start = 0

@@ -184,8 +184,9 @@ class Surroundings:
             opening = _OPENING.match(text)
             head = self._classes(lexicon, 0, opening.end()) if opening and opening[0].count(" ") > 1 else 0
             block = frames.lead_block(head & (wc.HISTORY | wc.PARTICIPLE))
-            if any(phrase in text for phrase in lexicon.unwritten):
-                block = max(block, BEING)
+            for phrase in lexicon.unwritten:
+                if phrase in text:
+                    block = max(block, BEING)
             self._themes[lexicon.code] = block
         return self._themes[lexicon.code]
 

@@ -5,6 +5,8 @@ Clauses are read from left to right. Each form gets a use; negation, matrix clau
 """
 
 from collections.abc import Iterator
+from functools import reduce
+from operator import or_
 from typing import Final
 
 from nr_agent_core.domain.claims import chain, frames
@@ -98,9 +100,10 @@ class Judge:
         """
         if self._governed():
             return
-        if self._lexicon.adjacent:
+        union = reduce(or_, self._flags, 0)
+        if self._lexicon.adjacent and union & chain.OPEN:
             chain.settle(self._flags)
-        self._clauses = cut(self._flags, adjacent=self._lexicon.adjacent)
+        self._clauses = cut(self._flags, union, adjacent=self._lexicon.adjacent)
         for clause in self._clauses:
             self._sentence |= clause.union
         asked = self._asked_from()

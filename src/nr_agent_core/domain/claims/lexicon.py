@@ -215,11 +215,11 @@ class Lexicon:
             return list(self._parting.spans(text, start, end))
         return [match.span() for match in TOKEN.finditer(text, start, end)]
 
-    def ending_in(self, text: str, start: int, end: int) -> bool:
+    def ending_in(self, sentence: str) -> bool:
         """
-        Whether something stands there by which a language that does not part its words is noticed.
+        Whether *sentence* holds something by which a language that does not part its words is noticed.
         """
-        return not text[start:end].isascii() and self.ending is not None and bool(self.ending.search(text, start, end))
+        return self.ending is not None and bool(self.ending.search(sentence))
 
     def asks(self, tokens: list[str]) -> bool:
         """

@@ -13,7 +13,7 @@ from nr_agent_core.domain.claims.lexicon import Lexicon
 from nr_agent_core.domain.claims.uses import BARE, BEING, FIRST_PERSON, Use
 
 _BESIDE: Final = wc.ALONE | wc.FILLER | wc.ADVERB | wc.NOW | wc.MARK | wc.CONJUNCTION
-_STATING: Final = wc.CLAIMING | wc.MARK | wc.ARROW | wc.BEFORE | wc.SWITCHED | wc.LABEL | wc.CASE
+_STATING: Final = (wc.CLAIMING & ~wc.PARTICIPLE) | wc.MARK | wc.ARROW | wc.BEFORE | wc.SWITCHED | wc.LABEL | wc.CASE
 _REPORTING: Final = wc.FINITE | wc.STATE_VERB
 _DONE: Final = wc.ALONE | wc.GONE
 _DEED: Final = wc.ALONE | wc.PARTICIPLE
@@ -30,11 +30,11 @@ def state_use(
     The first claim of clause *number* that needs no participle, or none.
     """
     clause = clauses[number]
-    union = clause.union
+    union, opener = clause.union, clause.opener
+    if opener & wc.BE and opener & wc.PRONOUN and union & _DEED and (place := _that_is(flags, clause)):
+        return place
     if not union & _STATING:
         return None
-    if union & _DEED and (place := _that_is(flags, clause)):
-        return place
     if union & wc.ALONE and (place := _alone(flags, clause, clauses[number - 1] if number else None)):
         return place
     if union & (wc.MANAGED | wc.DID | wc.PAST) and (place := _deed(flags, clause, first=not number)):
@@ -106,10 +106,10 @@ def _that_is(flags: list[int], clause: Clause) -> Place | None:
     "That's the approval chain done", "that's everyone assigned": a form that closes what "that's" begins.
     """
     last = clause.end - 1
-    if last < clause.start + 2 or not clause.opener & wc.BE or not clause.opener & wc.PRONOUN:
-        return None
-    if not flags[last] & _DEED or clause.union & (
-        wc.NEG | wc.MODAL | wc.SUBORDINATE | wc.QUESTION | wc.DATED | wc.TRAIT
+    if (
+        last < clause.start + 2
+        or not flags[last] & _DEED
+        or clause.union & (wc.NEG | wc.MODAL | wc.SUBORDINATE | wc.QUESTION | wc.DATED | wc.TRAIT)
     ):
         return None
     named = not flags[last - 1] or flags[last - 1] & (
