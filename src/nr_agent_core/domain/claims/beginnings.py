@@ -60,7 +60,7 @@ def placed(flags: list[int], clause: Clause) -> Place | None:
     subject = clause.opener & (wc.QUANTITY | wc.PREPOSITION) or (
         clause.opener & wc.PRONOUN and not clause.opener & wc.DETERMINER
     )
-    if subject or not _third(clause) or clause.union & (wc.NEG | wc.MODAL | wc.TRAIT):
+    if subject or not _third(clause) or clause.union & (wc.NEG | wc.MODAL | wc.TRAIT | wc.PARTICIPLE):
         return None
     for at in range(clause.start + 1, clause.end - 2):
         if not flags[at] & (wc.BE | wc.STATE_VERB) or not flags[at + 1] & wc.PREPOSITION:

@@ -81,7 +81,8 @@ class Clause:
         self.opener = flags[start] if end > start else 0
         self.dated: tuple[bool, bool] | None = None
         self.by_other: bool | None = None
-        self.joined = self.hard = self.bracketed = self.contrasted = self.colon = False
+        self.contrasted = bool(self.opener & wc.CONTRAST)
+        self.joined = self.hard = self.bracketed = self.colon = False
 
 
 def cut(flags: list[int], union: int, *, adjacent: bool) -> list[Clause]:
@@ -96,19 +97,19 @@ def cut(flags: list[int], union: int, *, adjacent: bool) -> list[Clause]:
     start = 0
     depth = 0
     hard = True
-    contrasted = joined = False
+    joined = False
     seen_verb = told = False
     joint = -1
 
     def close(end: int) -> None:
-        nonlocal hard, contrasted, joined
+        nonlocal hard, joined
         if end > start:
             clause = Clause(start, end, flags)
-            clause.hard, clause.bracketed, clause.contrasted = hard, depth > 0, contrasted
+            clause.hard, clause.bracketed = hard, depth > 0
             clause.joined = joined
             clauses.append(clause)
             hard = False
-        contrasted = joined = False
+        joined = False
 
     for index, bits in enumerate(flags):
         if not bits & _NOTED or (bits & wc.COMMA and _led(flags, start, index)):
@@ -125,7 +126,6 @@ def cut(flags: list[int], union: int, *, adjacent: bool) -> list[Clause]:
             if bits & wc.CONTRAST and not (adjacent or told):
                 continue
             close(index)
-            contrasted = bool(bits & wc.CONTRAST)
             start, seen_verb, told, joint = index, False, False, -1
         elif bits & wc.CONJUNCTION:
             joint = index

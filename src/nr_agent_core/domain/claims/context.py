@@ -224,7 +224,7 @@ class Surroundings:
         Classes of the line above if it ends in a colon and this one is no list item.
         """
         above = self._segments.line_above(span.line)
-        if above is None or not self._segments.text.endswith(":", above.start, above.end):
+        if above is None or not self._segments.text[above.start : above.end].rstrip().endswith(":"):
             return 0
         return self._last_sentence(above, lexicon)
 
@@ -285,7 +285,8 @@ class Surroundings:
         while not heads and len(walked) < _STEPS:
             walked.append(top.start)
             above = self._segments.line_above(top)
-            if above is None or not self._segments.text.startswith("|", above.body):
+            apart = above is not None and self._segments.text.count("\n", above.end, top.start) > 1
+            if above is None or apart or not self._segments.text.startswith("|", above.body):
                 heads = self._segments.sentences(top) if top is not row else []
                 break
             top = above

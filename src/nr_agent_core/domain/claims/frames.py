@@ -325,7 +325,8 @@ def _actor_named(lexicon: Lexicon, tokens: list[str], flags: list[int], clause: 
             ):
                 continue
             bare = not (near[0] or flags[at] & wc.DETERMINER)
-            named = lexicon.named_agent and bare and tokens[at + 1].isalpha()
+            told = at + 2 < clause.end and flags[at + 2] & wc.PARTICIPLE
+            named = (lexicon.named_agent or told) and bare and tokens[at + 1].isalpha()
             if named or lexicon.any_agent or any(bits & wc.OTHER for bits in near):
                 return True
     return False

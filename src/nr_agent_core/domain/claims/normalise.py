@@ -49,7 +49,7 @@ _QUOTATION: Final = re.compile(
 
 _OPENING_QUOTES: Final = "\u201e\u201c\u00ab\u00bb"
 _STRUCTURED: Final = re.compile(r"\s*[{\[]\s*[\"{\[]")
-_STRUCTURE: Final = re.compile(r'"(?:[^"\\]|\\.)*(?:"(?P<key>\s*:)?|\Z)|[{}\[\]]', re.DOTALL)
+_STRUCTURE: Final = re.compile(r'"(?:[^"\\]|\\.)*(?:(?P<quote>")(?P<key>\s*:)?|\Z)|[{}\[\]]', re.DOTALL)
 _HOLDING: Final = re.compile(r"\s*[{\[]\s*[\"{\[\d]")
 _STATED: Final = 4
 _SINGLE_QUOTED: Final = re.compile("'(?<!\\w')[^'\n]{1,60}'(?!\\w)")
@@ -166,10 +166,11 @@ def _flattened(text: str) -> str:
             return f"\n{found[1:].replace('_', ' ').replace(chr(34), ' ')}".ljust(len(found))
         if len(found) == 1 or match["key"] is not None:
             return " " * len(found)
-        inner = found[1:-1].replace("\\n", " \n").replace("_", " ").replace("\\", " ")
+        closed = match["quote"] is not None
+        inner = found[1 : -1 if closed else None].replace("\\n", " \n").replace("_", " ").replace("\\", " ")
         if depth > 1 and len(inner.split()) < _STATED:
             return " " * len(found)
-        return f"\n{inner}\n"
+        return f"\n{inner}\n" if closed else f"\n{inner}"
 
     return _STRUCTURE.sub(line, text)
 

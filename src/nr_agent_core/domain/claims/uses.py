@@ -238,8 +238,8 @@ def frame(flags: list[int], clause: Clause, index: int, carry: Carry) -> Use:
         return NO_USE
     if union & (wc.FINITE | wc.STATE_VERB):
         return NO_USE
-    if carry.use is not None and not clause.contrasted:
-        return carry.use._replace(negated=carry.use.negated or negated)
+    if carry.use is not None and (shared := _shared(carry.use, clause, negated=negated)):
+        return shared
     if carry.union & (wc.MODAL | wc.HAD | wc.HAVE) and not clause.hard:
         return NO_USE
     if index == clause.start and not clause.hard and flags[index + 1 : index + 2] and flags[index + 1] & wc.DETERMINER:
@@ -301,14 +301,23 @@ def _joined(flags: list[int], clause: Clause, index: int, carry: Carry, negated:
     """
     A form that begins its clause or follows "and": it shares what governs the form before it, if there is one.
     """
-    if carry.use is not None and not clause.contrasted:
-        return carry.use._replace(negated=carry.use.negated or negated)
+    if carry.use is not None and (shared := _shared(carry.use, clause, negated=negated)):
+        return shared
     union = carry.union | clause.rest
     if union & (wc.MODAL | wc.HAD) and not clause.hard:
         return NO_USE
     if carry.self_subject:
         return Use(FIRST_PERSON, "I did", past=True, negated=negated)
     return _alone_or_elided(flags, clause, index, negated)
+
+
+def _shared(use: Use, clause: Clause, *, negated: bool) -> Use | None:
+    """
+    The *use* of the form before for one that shares its verb; "not deleted but moved" takes back the negation alone.
+    """
+    if not clause.contrasted:
+        return use._replace(negated=use.negated or negated)
+    return use._replace(negated=negated) if use.negated else None
 
 
 def _alone_or_elided(flags: list[int], clause: Clause, index: int, negated: bool) -> Use:
