@@ -50,7 +50,7 @@ class Store:
         """A time."""
         return 5.0
 
-    def purge(self) -> str:
+    def vacuum(self) -> str:
         """Something beyond the port."""
         return "purged"
 
@@ -236,6 +236,6 @@ def test_what_is_no_point_passes_through() -> None:
     with pytest.raises(WorkerDied):
         store.commit(())
 
-    assert (store.now(), store.purge()) == (5.0, "purged")
+    assert (store.now(), store.vacuum()) == (5.0, "purged")
     assert (model.context_window, model.output_limit) == (9, 3)
     assert plan.passed == [Point.COMMIT]

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import attrs
 
 from nr_agent_core.domain.errors import (
+    ContentKeyError,
     IllegalMoveError,
     LostRaceError,
     NewerFormError,
@@ -69,7 +70,7 @@ class Housekeeping:
         for row in self._segments.store.due_runs(queued_grace=QUEUED_GRACE, limit=limit):
             try:
                 self._segments.load(row.id)
-            except NewerFormError:
+            except (NewerFormError, ContentKeyError):
                 report = attrs.evolve(report, left=(*report.left, row.id))
             except (RunUnreadableError, StoredFormError) as error:
                 _log.error("run %s cannot be read: %s", row.id, sanitised_chain(error))
@@ -83,7 +84,7 @@ class Housekeeping:
     def _would_end(self, row: RunRow, retention: Retention) -> bool:
         try:
             return self._is_overdue(row, retention)
-        except NewerFormError:
+        except (NewerFormError, ContentKeyError):
             return False
         except (RunUnreadableError, StoredFormError):
             return True
@@ -115,8 +116,9 @@ class Housekeeping:
             self._segments.settle(run, (RunCancelled(RunReason.APPROVAL_EXPIRED, outside=True),))
         except LostRaceError:
             return attrs.evolve(report, left=(*report.left, row.id))
-        except NewerFormError as error:
-            _log.warning("run %s is left to a newer release: %s", row.id, sanitised_chain(error))
+        except (NewerFormError, ContentKeyError) as error:
+            # A process of a newer release, or one with the key, can read it.
+            _log.warning("run %s is left to others: %s", row.id, sanitised_chain(error))
             return report
         except (RunUnreadableError, StoredFormError) as error:
             return self._end_if_it_still_waits(row, error, report)

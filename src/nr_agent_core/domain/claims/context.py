@@ -144,8 +144,10 @@ class Surroundings:
         Whether *line* is a paragraph of its own and no item.
         """
         text = self._segments.text
-        around = text[max(line.start - 2, 0) : line.start] + text[line.end : line.end + 2]
-        return not line.listed and not around.strip("\n")
+        above = text[text.rfind("\n", 0, max(line.start - 1, 0)) + 1 : line.start]
+        end = text.find("\n", line.end + 1)
+        below = text[line.end : len(text) if end < 0 else end]
+        return not (line.listed or above.strip() or below.strip())
 
     def _block(self, span: Span, lexicon: Lexicon, *, bare: bool) -> Outside:
         cell = span.cell >= 0
