@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 Line = dict[str, Any]
 
 HERE = Path(__file__).resolve().parent
-NOT_PEERS = frozenset({"sys_limit.py", "sys_nr_agent_core.py"})
+NOT_PEERS = frozenset({"sys_limit.py", "sys_async.py", "sys_nr_agent_core.py"})
 PEER_OPTIONS = {"sys_pydantic_ai.py": ("--durability", "wal_full")}
 """Where a peer leaves the choice to its host, it gets the durability of the others."""
 

@@ -6,11 +6,21 @@ These are the supported names. Adapters (``nr_agent_core.adapters.sqlite`` and t
 own modules.
 """
 
-from nr_agent_core.chat import Chat, ConversationView, ErrorView, MessageView, NoticeView, SendOutcome, Sent
+from typing import TYPE_CHECKING, Any
+
+from nr_agent_core.chat import (
+    Chat,
+    ConversationView,
+    ErrorView,
+    MessageView,
+    NoticeView,
+    SendOutcome,
+    Sent,
+)
 from nr_agent_core.defaults.access import RoleAccess
 from nr_agent_core.defaults.fixed_configuration import FixedConfiguration
 from nr_agent_core.domain.approvals import CallCard, Card, Decision
-from nr_agent_core.domain.claims import Claim, ClaimDetector, ClaimPolicy, Vocabulary
+from nr_agent_core.domain.claims import Claim, ClaimDetector, ClaimPolicy
 from nr_agent_core.domain.continue_phrases import ContinuePhraseRouter, PhraseKind
 from nr_agent_core.domain.conversation import ConversationStatus, Message, MessageRole
 from nr_agent_core.domain.errors import (
@@ -64,14 +74,37 @@ from nr_agent_core.domain.trust_zones import TrustZones
 from nr_agent_core.domain.write_evidence import WriteEvidence, Wrote
 from nr_agent_core.ports.access_policy import Action, Subject
 from nr_agent_core.ports.configuration_resolver import Configuration
-from nr_agent_core.ports.retention import Purged, Retention
 from nr_agent_core.runtime import InboxItem, RunResult, Runtime, UpkeepReport
+
+if TYPE_CHECKING:
+    from nr_agent_core.chat import AsyncChat, AsyncTurnStream, TurnStream
+    from nr_agent_core.domain.claims import Vocabulary
+    from nr_agent_core.domain.turn_events import (
+        ApprovalNeeded,
+        MessageNotTaken,
+        RecordWritten,
+        TextDelta,
+        TextWasInterim,
+        ToolCallFinished,
+        ToolCallStarted,
+        TurnCompleted,
+        TurnEvent,
+        TurnFailed,
+        TurnLeft,
+        TurnStarted,
+    )
+    from nr_agent_core.ports.retention import Purged, Retention
+    from nr_agent_core.runtime import AsyncRuntime
 
 __all__ = [
     "AccessDeniedError",
     "Action",
     "AgentCoreError",
     "AiRecordWritten",
+    "ApprovalNeeded",
+    "AsyncChat",
+    "AsyncRuntime",
+    "AsyncTurnStream",
     "CallCard",
     "CallerError",
     "Card",
@@ -100,6 +133,7 @@ __all__ = [
     "LeaseHeldError",
     "LostRaceError",
     "Message",
+    "MessageNotTaken",
     "MessageRejectedError",
     "MessageRole",
     "MessageView",
@@ -125,6 +159,7 @@ __all__ = [
     "Reconciliation",
     "RecordReference",
     "RecordWrite",
+    "RecordWritten",
     "ReplyCode",
     "Retention",
     "RoleAccess",
@@ -141,13 +176,23 @@ __all__ = [
     "StoredFormError",
     "StoredWrite",
     "Subject",
+    "TextDelta",
+    "TextWasInterim",
     "Tool",
+    "ToolCallFinished",
+    "ToolCallStarted",
     "ToolContext",
     "ToolDeclarationError",
     "ToolEffect",
     "ToolMissingError",
     "ToolResult",
     "TrustZones",
+    "TurnCompleted",
+    "TurnEvent",
+    "TurnFailed",
+    "TurnLeft",
+    "TurnStarted",
+    "TurnStream",
     "UpkeepReport",
     "Vocabulary",
     "VocabularyError",
@@ -156,3 +201,38 @@ __all__ = [
     "Wrote",
     "tool",
 ]
+
+
+# Loaded when asked for: only a host with an event loop pays for one, only one that streams for events, and
+# only one that needs words or windows of its own for those.
+_LATER = {
+    **dict.fromkeys(("AsyncChat", "AsyncTurnStream", "TurnStream"), "nr_agent_core.chat"),
+    "AsyncRuntime": "nr_agent_core.runtime",
+    **dict.fromkeys(("Purged", "Retention"), "nr_agent_core.ports.retention"),
+    "Vocabulary": "nr_agent_core.domain.claims.vocabulary",
+    **dict.fromkeys(
+        (
+            "ApprovalNeeded",
+            "MessageNotTaken",
+            "RecordWritten",
+            "TextDelta",
+            "TextWasInterim",
+            "ToolCallFinished",
+            "ToolCallStarted",
+            "TurnCompleted",
+            "TurnEvent",
+            "TurnFailed",
+            "TurnLeft",
+            "TurnStarted",
+        ),
+        "nr_agent_core.domain.turn_events",
+    ),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_LATER[name]), name)

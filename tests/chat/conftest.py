@@ -12,23 +12,31 @@ from nr_agent_core.adapters.postgres import PostgresStore
 from nr_agent_core.adapters.sqlite import SqliteStore
 from nr_agent_core.ports.unit_of_work import UnitOfWork
 from nr_agent_core.testing.manual_clock import ManualClock
+from tests.asynchronous.blocking import BlockingChat
 from tests.chat.world import World
 from tests.postgres_server import Server
 
 
-@pytest.fixture(params=["memory", "sqlite", pytest.param("postgres", marks=pytest.mark.server)])
+@pytest.fixture(params=["memory", "sqlite", "asynchronous", pytest.param("postgres", marks=pytest.mark.server)])
 def world(request: pytest.FixtureRequest) -> Iterator[World]:
-    """An empty host over each store in turn; the file of SQLite lives in memory."""
+    """
+    An empty host over each store in turn, and over the asynchronous facade.
+
+    The file of SQLite lives in memory.
+    """
     clock = ManualClock()
     store: UnitOfWork
-    if request.param == "memory":
+    if request.param in ("memory", "asynchronous"):
         store = MemoryStore(clock=clock)
     elif request.param == "sqlite":
         store = SqliteStore(":memory:", clock=clock)
     else:
         server: Server = request.getfixturevalue("postgres")
         store = PostgresStore(server.dsn(), schema=server.emptied_schema(), synchronous="NORMAL", clock=clock)
-    yield World(store, clock)
+    world = World(store, clock)
+    if request.param == "asynchronous":
+        world.facade = BlockingChat
+    yield world
     store.close()
 
 

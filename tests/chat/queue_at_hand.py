@@ -49,7 +49,8 @@ class QueueAtHand:
 def worker(chat: Chat, stop: threading.Event | None = None) -> Worker:
     """The worker of a chat, for a test that hands it the runs."""
     runtime = chat.runtime
-    return Worker(runtime.segments, runtime.recovery, threads=1, name="hand", stop=stop or threading.Event())
+    event = stop or threading.Event()
+    return Worker(runtime.segments, runtime.recovery, runtime.in_place, threads=1, name="hand", stop=event)
 
 
 def drive(chat: Chat) -> None:

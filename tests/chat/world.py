@@ -118,6 +118,7 @@ class World:
         self.heard: list[AiRecordWritten] = []
         self.bus.subscribe(self.heard.append)
         self.model = ScriptedModel()
+        self.facade: Any = Chat
 
     def chat(self, *answers: Scripted, **parts: Any) -> Chat:
         """
@@ -136,7 +137,8 @@ class World:
         }
         if "configuration" not in parts:
             defaults["configuration"] = Configuration(model=self.model, **rules)
-        return Chat(**(defaults | parts))
+        made: Chat = self.facade(**(defaults | parts))
+        return made
 
     # -- what is stored -----------------------------------------------------------------------
 

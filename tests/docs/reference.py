@@ -52,6 +52,8 @@ GROUPS = {
     "setting": ("ports.", "defaults.", "domain.model_dialogue", "domain.trust_zones", "domain.gate"),
     "runs": ("domain.run_status", "domain.failures", "domain.approvals", "domain.continue_phrases"),
     "told": ("domain.notices", "domain.claims", "domain.write_evidence", "domain.provenance"),
+    # The union of all of them says only that it is one of types.
+    "events": ("domain.turn_events", "types"),
     "errors": ("domain.errors",),
 }
 

@@ -133,6 +133,33 @@ BUGS = [
         tests=(*PROCESSES, "-k", "outlasts"),
     ),
     Bug(
+        name="driver cancelled between intent and outcome",
+        edits=(
+            (
+                "driver/workers.py",
+                'It goes on."""\n        return False',
+                'It ends."""\n        return super().cancel(msg)',
+            ),
+        ),
+        tests=("tests/asynchronous/test_cancelled.py",),
+    ),
+    Bug(
+        name="run ended by a caller who is cancelled",
+        edits=(("runtime/async_facade.py", "return await asyncio.shield(task)", "return await task"),),
+        tests=("tests/asynchronous/test_cancelled.py",),
+    ),
+    Bug(
+        name="cut stream taken for an answer",
+        edits=(
+            (
+                "driver/model_reading.py",
+                "self._answer is None or not self._answer.finish_reason",
+                "self._answer is None",
+            ),
+        ),
+        tests=("tests/asynchronous/test_readers.py",),
+    ),
+    Bug(
         name="PostgreSQL, feed numbered by a sequence",
         edits=(
             (

@@ -87,16 +87,17 @@ class Host:
     plan: CrashPlan
     conversation: str
     after: int
+    facade: Any = Chat
     executed: list[str] = attrs.field(factory=list)
     announced: list[AiRecordWritten] = attrs.field(factory=list)
     stored_when_announced: list[bool] = attrs.field(factory=list)
 
-    def chat(self) -> Chat:
+    def chat(self) -> Any:
         """A new process: nothing of an earlier one is in it but the store."""
         bus = BlinkerEventBus()
         bus.subscribe(self._heard)
         tools = [self._tool("create_page", self.plot.effect), self._tool("search_pages", ToolEffect.READ_ONLY)]
-        return Chat(
+        return self.facade(
             store=CrashingStore(self.store, self.plan),
             model=CrashingModel(ScriptedModel(otherwise=self._model), self.plan),
             tools=[crashing_tool(tool, self.plan) for tool in tools],
@@ -154,14 +155,20 @@ def _search(arguments: Mapping[str, Any], context: ToolContext) -> ToolResult:
 
 
 def tell(
-    store: UnitOfWork, clock: ManualClock, plot: Plot, plan: CrashPlan, conversation: str = "c", after: int = 0
+    store: UnitOfWork,
+    clock: ManualClock,
+    plot: Plot,
+    plan: CrashPlan,
+    conversation: str = "c",
+    after: int = 0,
+    facade: Any = Chat,
 ) -> Told:
     """
     Tell the story once in a new *conversation*, with the deaths of *plan*, until its run is settled.
 
     The feed is read behind the position *after*, where the story before ended.
     """
-    host = Host(store, plot, plan, conversation, after)
+    host = Host(store, plot, plan, conversation, after, facade)
     store.commit((OpenConversation(conversation, ANNA.id),))
     for _ in range(LIVES):
         clock.advance(1000.0)

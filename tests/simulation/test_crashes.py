@@ -8,13 +8,14 @@ import itertools
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import attrs
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nr_agent_core import Outcome, Reconciliation, ToolEffect
+from nr_agent_core import Chat, Outcome, Reconciliation, ToolEffect
 from nr_agent_core.adapters.memory import MemoryStore
 from nr_agent_core.adapters.postgres import PostgresStore
 from nr_agent_core.adapters.sqlite import SqliteStore
@@ -23,6 +24,7 @@ from nr_agent_core.domain.write_evidence import Wrote
 from nr_agent_core.ports.unit_of_work import UnitOfWork
 from nr_agent_core.testing.crashing import CrashPlan, Death, Moment, Point, every_plan
 from nr_agent_core.testing.manual_clock import ManualClock
+from tests.asynchronous.blocking import BlockingChat
 from tests.simulation.story import MIXED, WRITES, Plot, Told, tell
 
 READ, IDEMPOTENT, HARMFUL = ToolEffect.READ_ONLY, ToolEffect.IDEMPOTENT_WRITE, ToolEffect.NON_IDEMPOTENT_WRITE
@@ -39,24 +41,30 @@ class World:
     store: UnitOfWork
     clock: ManualClock
     pairs_within: int = PAIRS_WITHIN
+    facade: Any = Chat
     stories: int = 0
     position: int = 0
 
     def play(self, plot: Plot, *deaths: Death) -> Told:
         """The story with these deaths, checked against every rule."""
         self.stories += 1
-        told = tell(self.store, self.clock, plot, CrashPlan(*deaths), f"c{self.stories}", self.position)
+        told = tell(self.store, self.clock, plot, CrashPlan(*deaths), f"c{self.stories}", self.position, self.facade)
         self.position = told.position
         check(told, plot)
         return told
 
 
-@pytest.fixture(params=["memory", "sqlite", pytest.param("postgres", marks=pytest.mark.server)])
+@pytest.fixture(params=["memory", "sqlite", "asynchronous", pytest.param("postgres", marks=pytest.mark.server)])
 def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
     """A world over each store."""
     clock, within = ManualClock(1_000_000.0), PAIRS_WITHIN
     store: UnitOfWork
+    facade: Any = Chat
     if request.param == "memory":
+        store = MemoryStore(clock=clock)
+    elif request.param == "asynchronous":
+        # Each life has an event loop: a death in it leaves nothing to the next one.
+        facade, within = BlockingChat, 1
         store = MemoryStore(clock=clock)
     elif request.param == "sqlite":
         store = SqliteStore(tmp_path / "s.db", synchronous="NORMAL", clock=clock)
@@ -64,7 +72,7 @@ def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
         server, within = request.getfixturevalue("postgres"), PAIRS_WITHIN_ON_A_SERVER
         store = PostgresStore(server.dsn(), schema=server.schema(), synchronous="NORMAL", clock=clock)
     with closing(store):
-        yield World(store, clock, within)
+        yield World(store, clock, within, facade)
 
 
 PLOTS = [Plot(effect=effect, round=calls) for effect in ToolEffect for calls in (WRITES, MIXED)]

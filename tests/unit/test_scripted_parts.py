@@ -17,7 +17,7 @@ REQUEST = ModelRequest("system", ())
 
 def test_a_script_is_answered_in_order_and_requests_are_kept() -> None:
     """Texts, whole answers and functions of the request, one after the other."""
-    whole = ModelAnswer("whole", model="m")
+    whole = ModelAnswer("whole", model="m", finish_reason="stop")
     model = ScriptedModel("text", whole, lambda request: request.system.upper(), lambda request: whole)
     requests = [ModelRequest(f"s{number}", ()) for number in range(4)]
 

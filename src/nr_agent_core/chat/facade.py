@@ -2,30 +2,36 @@
 The chat: what a host calls about conversations.
 """
 
+import functools
 import threading
-from collections.abc import Mapping
-from typing import Any, Unpack
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Unpack
 
 from nr_agent_core.chat.replies import Replies
 from nr_agent_core.chat.results import ConversationView, SendOutcome, Sent
-from nr_agent_core.chat.sending import Sending, Way
-from nr_agent_core.chat.view import Views
+from nr_agent_core.chat.sending import Sending
 from nr_agent_core.domain.approvals import Card, Decision
-from nr_agent_core.domain.approvals import decision as decision_of
 from nr_agent_core.domain.continue_phrases import ContinuePhraseRouter
-from nr_agent_core.domain.errors import DecisionRefusedError, InvalidValueError, NoQueueError
+from nr_agent_core.domain.errors import InvalidValueError
 from nr_agent_core.domain.failures import LINK_TARGETS
 from nr_agent_core.domain.notices import ReplyCode
 from nr_agent_core.domain.reader import Reader
-from nr_agent_core.domain.run import Run
-from nr_agent_core.domain.run_events import DecisionPlace
 from nr_agent_core.domain.run_status import RunStatus
+from nr_agent_core.driver import InPlace, Work, driven
 from nr_agent_core.ports.access_policy import Action
-from nr_agent_core.ports.retention import Retention
 from nr_agent_core.ports.unit_of_work import OpenConversation
 from nr_agent_core.runtime import Runtime, UpkeepReport
+from nr_agent_core.runtime.limits import checked_reader
 from nr_agent_core.runtime.stored_runs import MESSAGE_LIMIT
 from nr_agent_core.runtime.wiring import Parts, checked_parts
+
+if TYPE_CHECKING:
+    from nr_agent_core.chat.calls import ChatCalls
+    from nr_agent_core.chat.streams import AtWork, TurnStream
+    from nr_agent_core.chat.telling import Telling
+    from nr_agent_core.chat.view import Views
+    from nr_agent_core.ports.retention import Retention
 
 
 class Chat:
@@ -61,10 +67,23 @@ class Chat:
         if phrases is not None and not isinstance(phrases, ContinuePhraseRouter):
             raise InvalidValueError("the phrases of a chat", phrases, "a ContinuePhraseRouter")
         self.runtime = Runtime(**parts)
-        self._limit = message_limit
         self._replies = Replies(self.runtime.wiring.translator)
         self._sending = Sending(self.runtime, phrases or ContinuePhraseRouter(), self._replies)
-        self._views = Views(self.runtime, self._replies, dict(links or {}))
+        self._message_limit = message_limit
+        self._links = dict(links or {})
+
+    @functools.cached_property
+    def calls(self) -> "ChatCalls":
+        """The calls that may drive a run, as work for a driver; loaded by the first one."""
+        from nr_agent_core.chat.calls import ChatCalls
+
+        return ChatCalls(self.runtime, self._sending, self._replies, self._message_limit)
+
+    @functools.cached_property
+    def _views(self) -> "Views":
+        from nr_agent_core.chat.view import Views
+
+        return Views(self.runtime, self._replies, self._links)
 
     def open(self, reader: Reader) -> str:
         """
@@ -75,9 +94,9 @@ class Chat:
         Raises:
             AccessDeniedError: this reader may not send. Nothing was stored.
         """
-        self.runtime.segments.require_send(_checked(reader))
+        self.runtime.segments.require_send(checked_reader(reader))
         conversation = self.runtime.wiring.ids.conversation_id()
-        self.runtime.segments.store.commit((OpenConversation(conversation, _checked(reader).id),))
+        self.runtime.segments.store.commit((OpenConversation(conversation, checked_reader(reader).id),))
         return conversation
 
     def send(
@@ -115,9 +134,8 @@ class Chat:
             AccessDeniedError: this reader may see it and not send to it. Nothing was stored.
             StoreError: the store cannot be used; the run, if there is one, is left to its lease.
         """
-        way = self._way(queued=queued, connection=connection)
-        checked = self.runtime.segments.message_text(text, self._limit)
-        return self._sending.send(checked, _checked(reader), conversation, way)
+        work = self.calls.send(text, reader, conversation=conversation, queued=queued, connection=connection)
+        return driven(work, self.runtime.in_place)
 
     def retry(self, conversation: str, reader: Reader, *, queued: bool = False) -> Sent:
         """
@@ -131,16 +149,7 @@ class Chat:
         Raises:
             NotFoundError, AccessDeniedError, NoQueueError: see :meth:`send`.
         """
-        return self._sending.retry(conversation, _checked(reader), self._way(queued=queued, connection=None))
-
-    def _way(self, *, queued: bool, connection: Any | None) -> Way:
-        if connection is not None and not queued:
-            raise InvalidValueError(
-                "the connection of a message", type(connection).__name__, "none without queued=True"
-            )
-        if queued and self.runtime.wiring.queue is None:
-            raise NoQueueError("queued=True")
-        return Way(queued, connection)
+        return driven(self.calls.retry(conversation, reader, queued=queued), self.runtime.in_place)
 
     def work(
         self,
@@ -175,24 +184,54 @@ class Chat:
             NotFoundError: no such conversation, or not yours to see.
             ToolMissingError: this process does not know a waiting tool. The run waits on.
         """
-        choice, by = decision_of(decision), _checked(by)
-        row = self._sending.row(conversation, by, Action.SEE, Action.DECIDE)
-        last = row.last_run
-        if last is None:
-            return self._replies.sent(SendOutcome.REFUSED, row.id, None, ReplyCode.STALE_DECISION, by)
-        # A digest alone is held against the conversation's last run.
-        run_id, digest = (card.run_id, card.digest) if isinstance(card, Card) else (last.id, card)
-        if run_id != last.id and not self._sending.holds(row.id, run_id):
-            return self._replies.sent(SendOutcome.REFUSED, row.id, last, ReplyCode.STALE_DECISION, by)
-        try:
-            end = self.runtime.decisions.decide(run_id, choice, digest=digest, by=by, where=DecisionPlace.CHAT)
-        except DecisionRefusedError as refused:
-            now = self.runtime.segments.store.run_row(run_id)
-            code = refused.code if isinstance(refused.code, ReplyCode) else ReplyCode.STALE_DECISION
-            return self._replies.sent(SendOutcome.REFUSED, row.id, now, code, by)
-        run = end if isinstance(end, Run) else end.run
-        assert run.status is not None
-        return self._replies.accepted(row.id, run.id, run.status)
+        return driven(self.calls.decide(conversation, decision, card=card, by=by), self.runtime.in_place)
+
+    # -- told while it happens ----------------------------------------------------------------
+
+    def stream(self, text: str, reader: Reader, *, conversation: str | None = None) -> "TurnStream":
+        """
+        :meth:`send`, told while it happens: an iterator of ``nr_agent_core.domain.turn_events``.
+
+        The run is driven in a thread of its own, with a queue too: a worker has nobody who watches.
+        Nothing about it depends on the reader: one that stops reading misses events, and the run goes
+        on to where it ends.
+        """
+        return self._stream(lambda: self.calls.send(text, reader, conversation=conversation), reader)
+
+    def stream_retry(self, conversation: str, reader: Reader) -> "TurnStream":
+        """
+        :meth:`retry`, told while it happens.
+        """
+        return self._stream(lambda: self.calls.retry(conversation, reader), reader)
+
+    def stream_decide(
+        self, conversation: str, decision: Decision | str, *, card: Card | str | None, by: Reader
+    ) -> "TurnStream":
+        """
+        :meth:`decide`, told while it happens; with a queue a worker goes on, and ``TurnLeft`` is all that is told.
+        """
+        return self._stream(lambda: self.calls.decide(conversation, decision, card=card, by=by), by)
+
+    def _stream(self, work: Callable[[], Work[Sent]], reader: Reader) -> "TurnStream":
+        from nr_agent_core.chat.streams import TurnStream
+
+        executor, told = self.runtime.wiring.executor, self.telling.told
+        return TurnStream(lambda watch: driven(told(work(), reader), InPlace(executor, watch)), self._at_work)
+
+    @functools.cached_property
+    def _at_work(self) -> "AtWork":
+        from nr_agent_core.chat.streams import AtWork
+
+        return AtWork()
+
+    @functools.cached_property
+    def telling(self) -> "Telling":
+        """What a watched call ends with; loaded when somebody watches."""
+        from nr_agent_core.chat.telling import Telling
+
+        return Telling(self.runtime, self._replies, self._views)
+
+    # -- beside a turn ------------------------------------------------------------------------
 
     def cancel(self, conversation: str, by: Reader) -> Sent:
         """
@@ -205,7 +244,7 @@ class Chat:
             NotFoundError: no such conversation, or not yours to see.
             AccessDeniedError: *by* may see it, not cancel it. Nothing happened.
         """
-        row = self._sending.row(conversation, _checked(by), Action.CANCEL)
+        row = self._sending.row(conversation, checked_reader(by), Action.CANCEL)
         if row.last_run is None or row.last_run.status.settled:
             return Sent(SendOutcome.REFUSED, row.id)
         run = self.runtime.segments.cancel(row.last_run.id, by.id, outside=False)
@@ -230,10 +269,10 @@ class Chat:
         Raises:
             NotFoundError: no such conversation, or not this reader's to see.
         """
-        row = self._sending.row(conversation, _checked(reader), Action.SEE)
+        row = self._sending.row(conversation, checked_reader(reader), Action.SEE)
         return self._views.view(row, reader, before=before, limit=limit)
 
-    def upkeep(self, *, limit: int = 100, retention: Retention | None = None) -> UpkeepReport:
+    def upkeep(self, *, limit: int = 100, retention: "Retention | None" = None) -> UpkeepReport:
         """
         Recover, expire and fail what is due, and delete what is past its window; see :meth:`Runtime.upkeep` (O2).
         """
@@ -242,11 +281,10 @@ class Chat:
     def close(self, *, wait: float = 0.0) -> int:
         """
         Try for *wait* seconds to store late outcomes, then let go of the store; see :meth:`Runtime.close`.
+
+        Streams that are at work are waited for first, within the same seconds.
         """
-        return self.runtime.close(wait=wait)
-
-
-def _checked(reader: object) -> Reader:
-    if not isinstance(reader, Reader):
-        raise InvalidValueError("a reader", reader, "a Reader")
-    return reader
+        end = time.monotonic() + wait
+        if "_at_work" in vars(self):
+            self._at_work.wait(wait)
+        return self.runtime.close(wait=max(0.0, end - time.monotonic()))

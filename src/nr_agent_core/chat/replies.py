@@ -6,7 +6,6 @@ from nr_agent_core.chat.results import SendOutcome, Sent
 from nr_agent_core.domain.notices import Notice, ReplyCode
 from nr_agent_core.domain.reader import Reader
 from nr_agent_core.domain.run_status import RunStatus
-from nr_agent_core.domain.texts import notice_label, reply_sentence
 from nr_agent_core.ports.run_store import RunRow
 from nr_agent_core.ports.translator import Translator
 
@@ -27,10 +26,14 @@ class Replies:
         self, outcome: SendOutcome, conversation: str, last: RunRow | None, code: ReplyCode, reader: Reader
     ) -> Sent:
         """A call answered by *code*, about the conversation's *last* run."""
+        from nr_agent_core.domain.texts import reply_sentence  # what is accepted says nothing
+
         sentence = reply_sentence(code, reader.language, translator=self._translator)
         run_id, status = (None, None) if last is None else (last.id, last.status)
         return Sent(outcome, conversation, run_id, status, code, sentence)
 
     def notice_label(self, notice: Notice, reader: Reader) -> str:
         """The label of *notice* for *reader*."""
+        from nr_agent_core.domain.texts import notice_label
+
         return notice_label(notice, reader.language, translator=self._translator)

@@ -27,6 +27,7 @@ from nr_agent_core.domain.run_status import RunReason, RunStatus
 from nr_agent_core.domain.sanitiser import sanitised_chain
 from nr_agent_core.domain.value import Value
 from nr_agent_core.domain.verdict import declined_last, finished_outside_notice
+from nr_agent_core.driver import Work
 from nr_agent_core.ports.access_policy import Action, Subject
 from nr_agent_core.ports.conversation_store import ConversationRow
 from nr_agent_core.ports.run_store import RunRow
@@ -65,18 +66,18 @@ class Sending:
         self._runtime, self._phrases, self._replies = runtime, phrases, replies
         self._wiring, self._segments = runtime.wiring, runtime.segments
 
-    def send(self, text: str, reader: Reader, conversation: str | None, way: Way) -> Sent:
+    def send(self, text: str, reader: Reader, conversation: str | None, way: Way) -> Work[Sent]:
         """See :meth:`Chat.send`."""
         if conversation is None:
-            return self._first(text, reader, way)
+            return (yield from self._first(text, reader, way))
         for _ in range(_TRIES):
-            at = self.standing(conversation, reader)
-            sent = self._take(text, reader, at, way)
+            at = yield from self.standing(conversation, reader)
+            sent = yield from self._take(text, reader, at, way)
             if sent is not None:
                 return sent
         return self._busy(conversation, None, reader)
 
-    def standing(self, conversation: str, reader: Reader) -> _Standing:
+    def standing(self, conversation: str, reader: Reader) -> Work[_Standing]:
         """
         The conversation, recovered and expired first where that is due (R8, A4).
 
@@ -91,7 +92,7 @@ class Sending:
         if last.status.settled:
             return _Standing(row, _standing_of(row, last))
         try:
-            run = self._caught_up(last)
+            run = yield from self._caught_up(last)
         except (RunUnreadableError, StoredFormError, NotFoundError):
             return _Standing(row, Standing.UNANSWERABLE)
         row = self.row(conversation, reader, Action.SEND)
@@ -100,7 +101,7 @@ class Sending:
         standing = _standing_of(row, row.last_run)
         if standing is Standing.WAITING and run is None:
             # It was at work at the first look and paused since: look again.
-            return self.standing(conversation, reader)
+            return (yield from self.standing(conversation, reader))
         return _Standing(row, standing, run)
 
     def row(self, conversation: str, reader: Reader, *actions: Action) -> ConversationRow:
@@ -125,17 +126,17 @@ class Sending:
         row = self._segments.store.run_row(run_id) if isinstance(run_id, str) else None
         return row is not None and row.conversation == conversation
 
-    def retry(self, conversation: str, reader: Reader, way: Way) -> Sent:
+    def retry(self, conversation: str, reader: Reader, way: Way) -> Work[Sent]:
         """See :meth:`Chat.retry`."""
         for _ in range(_TRIES):
-            sent = self._retry(conversation, reader, way)
+            sent = yield from self._retry(conversation, reader, way)
             if sent is not None:
                 return sent
         return self._busy(conversation, None, reader)
 
-    def _retry(self, conversation: str, reader: Reader, way: Way) -> Sent | None:
+    def _retry(self, conversation: str, reader: Reader, way: Way) -> Work[Sent | None]:
         """The answer to a retry, or None when the conversation changed meanwhile."""
-        at = self.standing(conversation, reader)
+        at = yield from self.standing(conversation, reader)
         last = at.row.last_run
         if at.standing in (Standing.RUNNING, Standing.QUEUED):
             return self._busy(conversation, last, reader)
@@ -152,36 +153,37 @@ class Sending:
         # Nothing may have been stored since the look, or two retries would both run.
         unchanged = AddMessages(conversation, (), at.row.last_position + 1)
         user = before[-1]
-        return self._turn(
-            user.text, reader, conversation, (unchanged,), owner=at.row.owner, at=user.position, way=way, stored=True
+        changes, owner, place = (unchanged,), at.row.owner, user.position
+        return (
+            yield from self._turn(user.text, reader, conversation, changes, owner=owner, at=place, way=way, stored=True)
         )
 
     # -- how the last run stands --------------------------------------------------------------
 
-    def _caught_up(self, last: RunRow) -> Run | None:
+    def _caught_up(self, last: RunRow) -> Work[Run | None]:
         """The last run, taken over or expired where that is due; None while somebody drives it."""
         now = self._wiring.now()
         if last.status is RunStatus.RUNNING:
-            return None if last.lease_until > now else self._recovered(last)
+            return None if last.lease_until > now else (yield from self._recovered(last))
         if last.status is RunStatus.WAITING_FOR_APPROVAL:
             return self._segments.settle_expired(self._segments.load(last.id))
         return None
 
-    def _recovered(self, last: RunRow) -> Run | None:
+    def _recovered(self, last: RunRow) -> Work[Run | None]:
         try:
             self._wiring.configuration(last.conversation, last.owner)
         except Exception as error:  # noqa: BLE001 - whatever a host's resolver raises: the run is left where it is
             _log.error("run %s was not recovered: %s", last.id, sanitised_chain(error))
             return None
         try:
-            end = self._runtime.recovery.recover(last.id)
+            end = yield from self._runtime.recovery.recover(last.id)
         except LostRaceError:
             return None
         return end if isinstance(end, Run) else end.run
 
     # -- the ways of a message ----------------------------------------------------------------
 
-    def _take(self, text: str, reader: Reader, at: _Standing, way: Way) -> Sent | None:
+    def _take(self, text: str, reader: Reader, at: _Standing, way: Way) -> Work[Sent | None]:
         """The answer to a message, or None when the conversation changed meanwhile."""
         row, last, following = at.row, at.row.last_run, at.row.last_position + 1
         if at.standing is Standing.WAITING and self._unconfigured(row):
@@ -195,13 +197,13 @@ class Sending:
             case Route.DELIVERED:
                 return self._deliver(text, reader, at, way)
             case Route.SUPERSEDE:
-                return self._supersede(text, reader, at, way)
+                return (yield from self._supersede(text, reader, at, way))
             case Route.LET_GO:
                 run_id = row.unreadable_run if last is None else last.id
                 let_go: tuple[Change, ...] = () if run_id is None else (LetGo(run_id),)
-                return self._turn(text, reader, row.id, let_go, owner=row.owner, at=following, way=way)
+                return (yield from self._turn(text, reader, row.id, let_go, owner=row.owner, at=following, way=way))
             case Route.ORDINARY:
-                return self._turn(text, reader, row.id, (), owner=row.owner, at=following, way=way)
+                return (yield from self._turn(text, reader, row.id, (), owner=row.owner, at=following, way=way))
             case other:
                 assert_never(other)
 
@@ -209,19 +211,20 @@ class Sending:
         configuration = self._wiring.configuration_if_any(row.id, row.owner)
         return configuration is None or configuration.model is None
 
-    def _first(self, text: str, reader: Reader, way: Way) -> Sent:
+    def _first(self, text: str, reader: Reader, way: Way) -> Work[Sent]:
         self._segments.require_send(reader)
         conversation = self._wiring.ids.conversation_id()
         opened = OpenConversation(conversation, reader.id)
-        sent = self._turn(text, reader, conversation, (opened,), owner=reader.id, at=0, way=way)
+        sent = yield from self._turn(text, reader, conversation, (opened,), owner=reader.id, at=0, way=way)
         return self._busy(conversation, None, reader) if sent is None else sent
 
-    def _supersede(self, text: str, reader: Reader, at: _Standing, way: Way) -> Sent | None:
+    def _supersede(self, text: str, reader: Reader, at: _Standing, way: Way) -> Work[Sent | None]:
         """C6: the waiting run ends and the new turn begins in one transaction."""
         assert at.run is not None
         ended, _ = self._segments.settling(at.run, (RunCancelled(RunReason.SUPERSEDED, reader.id),))
         # The run's own message comes before the new one.
-        return self._turn(text, reader, at.row.id, ended, owner=at.row.owner, at=at.row.last_position + 2, way=way)
+        following = at.row.last_position + 2
+        return (yield from self._turn(text, reader, at.row.id, ended, owner=at.row.owner, at=following, way=way))
 
     def _turn(
         self,
@@ -234,7 +237,7 @@ class Sending:
         at: int,
         way: Way,
         stored: bool = False,
-    ) -> Sent | None:
+    ) -> Work[Sent | None]:
         """
         Run on the message at position *at*, which is stored there now unless it is *stored* already.
 
@@ -245,7 +248,7 @@ class Sending:
             message = NewMessage(MessageRole.USER, text, run_id, estimate(text), position=at)
             before = (*before, AddMessages(conversation, (message,)))
         try:
-            end = self._segments.start(
+            end = yield from self._segments.start(
                 run_id,
                 reader,
                 text=text,

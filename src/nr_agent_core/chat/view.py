@@ -32,7 +32,7 @@ class Views:
         """See :meth:`Chat.view`."""
         limit = whole_number("the limit of a view", limit, least=1)
         before = None if before is None else whole_number("the position before which a view ends", before, least=0)
-        card, last = self._card(row.last_run, reader), row.last_run
+        card, last = self.card(row.last_run, reader), row.last_run
         if last is not None and card is None and not last.status.settled:
             # Looking may have ended it: its approval had expired.
             last = self._runtime.segments.store.run_row(last.id)
@@ -41,12 +41,13 @@ class Views:
             row.id,
             conversation_status(None if last is None else last.status),
             tuple(self._message(message, reader) for message in messages),
-            self._error(last, reader),
+            self.error(last, reader),
             card,
             bool(messages) and messages[0].position > 0,
         )
 
-    def _card(self, last: RunRow | None, reader: Reader) -> Card | None:
+    def card(self, last: RunRow | None, reader: Reader) -> Card | None:
+        """The card of the run that waits, for a reader who may decide on it."""
         if last is None or last.status is not RunStatus.WAITING_FOR_APPROVAL:
             return None
         segments = self._runtime.segments
@@ -65,8 +66,8 @@ class Views:
             notice = as_known_now(notice, message.run_id, self._runtime.segments.store)
         return NoticeView(notice.code, self._replies.notice_label(notice, reader), notice)
 
-    def _error(self, last: RunRow | None, reader: Reader) -> ErrorView | None:
-        """F2: an administrator gets the stored text and a link; everybody else a sentence."""
+    def error(self, last: RunRow | None, reader: Reader) -> ErrorView | None:
+        """(F2) An administrator gets the stored text and a link; everybody else a sentence."""
         if last is None or last.status is not RunStatus.FAILED:
             return None
         code = last.code or FailureCode.INTERNAL

@@ -2,9 +2,9 @@
 Stored forms: what a store keeps of events, notices and changes, and how it is read again.
 
 :mod:`.forms` makes JSON of events and notices and reads it strictly; :mod:`.columns` makes the
-columns of one change, :mod:`.rows` the rows beside it. :mod:`.sealing` encrypts, :mod:`.rotation`
-changes the key. :mod:`.window` keeps what was read of a conversation. Every store uses them, so that
-what is stored does not depend on where.
+columns of one change, :mod:`.rows` the rows beside it. :mod:`.sealing` encrypts; :mod:`.rotation`
+changes the key, and is imported by whoever does. :mod:`.window` keeps what was read of a conversation.
+Every store uses them, so that what is stored does not depend on where.
 """
 
 from nr_agent_core.codec.columns import (
@@ -27,7 +27,6 @@ from nr_agent_core.codec.forms import (
     require_storable,
     restore_nul,
 )
-from nr_agent_core.codec.rotation import RotationSource, rotate
 from nr_agent_core.codec.rows import (
     last_kinds,
     read_message,
@@ -47,7 +46,6 @@ __all__ = [
     "ChangeColumns",
     "LetGoColumns",
     "MessageColumns",
-    "RotationSource",
     "Sealing",
     "Window",
     "WindowSource",
@@ -66,7 +64,6 @@ __all__ = [
     "read_write",
     "require_storable",
     "restore_nul",
-    "rotate",
     "state_at",
     "with_redaction",
     "write_columns",

@@ -6,15 +6,15 @@ never taken for each other. Each is sealed for its place: the event of a run, or
 message. Plain texts of earlier times are read as they are, until they are resealed.
 """
 
-import base64
-import binascii
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from nr_agent_core.codec.columns import AddColumns, AppendColumns, ChangeColumns, MessageColumns
 from nr_agent_core.domain.errors import ContentDamagedError, ContentKeyError
-from nr_agent_core.ports.content_cipher import ContentCipher
+
+if TYPE_CHECKING:
+    from nr_agent_core.ports.content_cipher import ContentCipher
 
 SEALED: Final = "\x10E"
 """What every sealed text begins with."""
@@ -30,7 +30,7 @@ class Sealing:
 
     __slots__ = ("_cipher",)
 
-    def __init__(self, cipher: ContentCipher | None) -> None:
+    def __init__(self, cipher: "ContentCipher | None") -> None:
         self._cipher = cipher
 
     @property
@@ -162,7 +162,9 @@ class Sealing:
     # -- one text -----------------------------------------------------------------------------
 
     def _shut(self, text: str, place: tuple[str, bytes]) -> str:
-        return SEALED + base64.b64encode(self._known().seal(text.encode(), place[1])).decode("ascii")
+        from base64 import b64encode  # only a store with a cipher pays for it
+
+        return SEALED + b64encode(self._known().seal(text.encode(), place[1])).decode("ascii")
 
     def _open(self, text: str, subject: str, place: bytes) -> str:
         sealed = _decoded(text, subject)
@@ -173,7 +175,7 @@ class Sealing:
         except UnicodeDecodeError:
             raise ContentDamagedError(subject, "it is no text") from None
 
-    def _known(self) -> ContentCipher:
+    def _known(self) -> "ContentCipher":
         if self._cipher is None:
             raise ContentKeyError("it is encrypted, and this store has no cipher")
         return self._cipher
@@ -184,9 +186,11 @@ def _is_sealed(text: object) -> bool:
 
 
 def _decoded(text: str, subject: str) -> bytes:
+    from base64 import b64decode
+
     try:
-        return base64.b64decode(text[len(SEALED) :], validate=True)
-    except (binascii.Error, ValueError):
+        return b64decode(text[len(SEALED) :], validate=True)
+    except ValueError:  # and with it binascii.Error
         raise ContentDamagedError(subject, "it is not what was stored there") from None
 
 

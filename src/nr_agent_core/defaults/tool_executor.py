@@ -65,6 +65,12 @@ class ThreadToolExecutor:
                 del job
         return job.result
 
+    def start(self, work: Callable[[], None]) -> None:
+        """
+        Do *work* in such a thread, and wait for nothing. What it raises is dropped.
+        """
+        self._of_this_process().take().give(_Unwaited(work))
+
     def _of_this_process(self) -> "_Threads":
         if self._threads.process != os.getpid():
             # Threads do not survive a fork, and the parent's lock may be held for ever.
@@ -114,6 +120,28 @@ class _Job:
             return
 
 
+class _Unwaited:
+    """
+    One piece of work that nobody waits for.
+    """
+
+    __slots__ = ("context", "work")
+
+    def __init__(self, work: Callable[[], None]) -> None:
+        self.work, self.context = work, contextvars.copy_context()
+
+    def perform(self) -> bool:
+        """Do the work; nobody waits for it."""
+        try:
+            self.context.run(self.work)
+        except BaseException:  # noqa: BLE001 - the end of this thread's work, and of nothing else
+            return False
+        return False
+
+    def hand_over_late(self) -> None:
+        """There is nothing to hand over."""
+
+
 class _Threads:
     """
     The threads of one process; those without work wait on a stack.
@@ -158,10 +186,10 @@ class _ToolThread:
         self._threads = threads
         self._wake = threading.Lock()
         self._wake.acquire()
-        self._job: _Job | None = None
+        self._job: _Job | _Unwaited | None = None
         threading.Thread(target=self._loop, name="nr_agent_core-tool", daemon=True).start()
 
-    def give(self, job: _Job) -> None:
+    def give(self, job: _Job | _Unwaited) -> None:
         """Have *job* done."""
         self._job = job
         self._wake.release()
@@ -178,12 +206,12 @@ class _ToolThread:
             # Nothing of a finished call stays alive in a waiting thread.
             del job
 
-    def _do(self, job: _Job) -> bool:
+    def _do(self, job: _Job | _Unwaited) -> bool:
         """Do *job*; whether this thread can take another one."""
         waited_for = job.perform()
         if self._threads.process != os.getpid():
             return False  # the tool forked and came back in the child, where this is the only thread
-        if waited_for:
+        if waited_for and isinstance(job, _Job):
             # Waiting again before the caller wakes: its next call finds this thread.
             self._threads.put_back(self)
             job.ended.release()

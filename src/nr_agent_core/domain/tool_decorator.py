@@ -157,7 +157,7 @@ class DecoratedTool(Generic[P, R]):
         def ask(key: str, context: ToolContext) -> object:
             return function(**{key_name: key}, **dict.fromkeys(contexts, context))
 
-        self._additions["reconcile"] = ask
+        self._additions["reconcile"] = _in_colour_of(function, ask)
         return function
 
     def _wanted(
@@ -203,7 +203,18 @@ def _previewing(
         }
         return function(**given, **dict.fromkeys(contexts, context))
 
-    return preview
+    return _in_colour_of(function, preview)
+
+
+def _in_colour_of(function: Callable[..., Any], call: Callable[..., Any]) -> Callable[..., Any]:
+    """*call*, which returns what *function* does, as a coroutine function if *function* is one."""
+    if not inspect.iscoroutinefunction(function):
+        return call
+
+    async def call_async(*arguments: object) -> object:
+        return await call(*arguments)
+
+    return call_async
 
 
 def _result(returned: object) -> object:

@@ -9,7 +9,7 @@ import attrs
 
 from nr_agent_core.domain.errors import InvalidValueError
 from nr_agent_core.domain.value import Value
-from nr_agent_core.ports.model_provider import ModelProvider
+from nr_agent_core.ports.model_provider import AnyModel
 
 MOST_ROUNDS = 20
 
@@ -36,7 +36,7 @@ class Configuration(Value):
         max_rounds: rounds with tools of one run, 1 to 20 (R4).
     """
 
-    model: ModelProvider | None
+    model: AnyModel | None
     tool_groups: Collection[str] | None = None
     tools_on: Collection[str] = ()
     tools_off: Collection[str] = ()

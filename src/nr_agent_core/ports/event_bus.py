@@ -29,3 +29,17 @@ class EventBus(Protocol):
         nothing is raised. A ``BaseException`` is a crash and rises.
         """
         ...
+
+
+class AsyncEventBus(EventBus, Protocol):
+    """
+    A bus that can also announce from an event loop, so that listeners may be asynchronous.
+    """
+
+    async def announce_async(self, event: AiRecordWritten) -> None:
+        """
+        Give *event* to every listener, in order, as :meth:`EventBus.announce` does.
+
+        It has ended when every listener has heard; an asynchronous chat stores the outcome after it.
+        """
+        ...

@@ -3,7 +3,7 @@ All that changes is one commit of one or more changes: all of them, or none.
 """
 
 from collections.abc import Sequence
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import attrs
 
@@ -14,8 +14,10 @@ from nr_agent_core.domain.run_events import RunCancelled, RunEvent, RunFailed
 from nr_agent_core.domain.run_status import RunReason
 from nr_agent_core.domain.value import Value
 from nr_agent_core.ports.conversation_store import ConversationStore
-from nr_agent_core.ports.retention import Purged, Retention
 from nr_agent_core.ports.run_store import RunStore
+
+if TYPE_CHECKING:
+    from nr_agent_core.ports.retention import Purged, Retention
 
 
 @attrs.frozen(repr=False, eq=False)
@@ -115,7 +117,7 @@ class UnitOfWork(ConversationStore, RunStore, Protocol):
         """
         ...
 
-    def purge(self, retention: Retention, *, limit: int = 200) -> Purged:
+    def purge(self, retention: "Retention", *, limit: int = 200) -> "Purged":
         """
         Delete one portion of what is past its window, in one durable transaction; call it again while
         ``more`` of the answer is true (O2).
@@ -133,7 +135,7 @@ class UnitOfWork(ConversationStore, RunStore, Protocol):
         """
         ...
 
-    def purgeable(self, retention: Retention) -> Purged:
+    def purgeable(self, retention: "Retention") -> "Purged":
         """What :meth:`purge` would delete by now if it were called to the end. Nothing is changed."""
         ...
 

@@ -15,6 +15,7 @@ from nr_agent_core.domain.notices import ReplyCode
 from nr_agent_core.domain.reader import Reader
 from nr_agent_core.domain.run import Run
 from nr_agent_core.domain.run_events import ApprovalDecided, DecisionPlace
+from nr_agent_core.driver import Work
 from nr_agent_core.ports.access_policy import Action, Subject
 from nr_agent_core.ports.configuration_resolver import Configuration
 from nr_agent_core.ports.run_store import RunRow
@@ -33,7 +34,7 @@ class Decisions:
 
     def decide(
         self, run_id: str, choice: Decision, *, digest: object, by: Reader, where: DecisionPlace
-    ) -> SegmentEnd | Run:
+    ) -> Work[SegmentEnd | Run]:
         """
         Take *choice* on the round that *digest* names, and carry it out or have a worker do so.
 
@@ -54,7 +55,7 @@ class Decisions:
         try:
             if token is None:
                 return self._hand_over(run, event)
-            return self._segments.perform(run, (event,), configuration, reader=by)
+            return (yield from self._segments.perform(run, (event,), configuration, reader=by))
         except LostRaceError:
             return self._after_lost_race(run_id, digest, token)
 

@@ -12,28 +12,26 @@ import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Unpack
 
-import attrs
-
 from nr_agent_core.domain.approvals import Decision
-from nr_agent_core.domain.approvals import decision as decision_of
-from nr_agent_core.domain.errors import InvalidValueError, RunUnreadableError, StoredFormError
+from nr_agent_core.domain.errors import RunUnreadableError, StoredFormError
 from nr_agent_core.domain.provenance import StoredWrite
 from nr_agent_core.domain.reader import Reader
-from nr_agent_core.domain.run_events import DecisionPlace
 from nr_agent_core.domain.sanitiser import sanitised_chain
+from nr_agent_core.driver import InPlace, driven
 from nr_agent_core.ports.access_policy import Action
-from nr_agent_core.ports.retention import Retention
 from nr_agent_core.ports.run_store import RunRow, StoredEvent
-from nr_agent_core.runtime.cards import Cards
-from nr_agent_core.runtime.decisions import Decisions
-from nr_agent_core.runtime.limits import whole_number
-from nr_agent_core.runtime.recovery import Recovery
+from nr_agent_core.runtime.limits import reader_of, whole_number
 from nr_agent_core.runtime.results import InboxItem, RunResult, UpkeepReport, run_result
 from nr_agent_core.runtime.segments import Segments
 from nr_agent_core.runtime.wiring import Parts, Wiring, checked_parts
 
 if TYPE_CHECKING:
+    from nr_agent_core.ports.retention import Retention
+    from nr_agent_core.runtime.calls import RunCalls
+    from nr_agent_core.runtime.cards import Cards
+    from nr_agent_core.runtime.decisions import Decisions
     from nr_agent_core.runtime.housekeeping import Housekeeping
+    from nr_agent_core.runtime.recovery import Recovery
 
 _log = logging.getLogger("nr_agent_core")
 
@@ -56,8 +54,37 @@ class Runtime:
         checked_parts("a runtime", parts)
         self.wiring = Wiring(**parts)
         self.segments = Segments(self.wiring)
-        self.decisions, self.recovery = Decisions(self.segments), Recovery(self.segments)
-        self.cards = Cards(self.wiring)
+        self.in_place = InPlace(self.wiring.executor)
+
+    # Each is loaded by the first call that needs it, because everybody pays for an import.
+
+    @functools.cached_property
+    def calls(self) -> "RunCalls":
+        """The calls that may drive a run, as work for a driver."""
+        from nr_agent_core.runtime.calls import RunCalls
+
+        return RunCalls(self.segments, self.decisions, self.recovery, lambda: self.housekeeping)
+
+    @functools.cached_property
+    def decisions(self) -> "Decisions":
+        """Takes decisions on waiting runs."""
+        from nr_agent_core.runtime.decisions import Decisions
+
+        return Decisions(self.segments)
+
+    @functools.cached_property
+    def recovery(self) -> "Recovery":
+        """Takes over what nobody drives any more."""
+        from nr_agent_core.runtime.recovery import Recovery
+
+        return Recovery(self.segments)
+
+    @functools.cached_property
+    def cards(self) -> "Cards":
+        """What waits, as one reader may see it."""
+        from nr_agent_core.runtime.cards import Cards
+
+        return Cards(self.wiring)
 
     @functools.cached_property
     def housekeeping(self) -> "Housekeeping":
@@ -83,12 +110,7 @@ class Runtime:
             AccessDeniedError: this owner may not send. Nothing was stored.
             LostRaceError: somebody cancelled the run meanwhile; :meth:`status` says what is so.
         """
-        reader = _reader(owner)
-        self.segments.require_send(reader)
-        if instructions:
-            reader = attrs.evolve(reader, instructions=instructions)
-        run_id = self.wiring.ids.run_id()
-        return run_result(self.segments.start(run_id, reader, text=self.segments.message_text(text)))
+        return driven(self.calls.start(text, owner, instructions=instructions), self.in_place)
 
     def decide(self, run_id: str, decision: Decision | str, *, digest: str, by: Reader | str) -> RunResult:
         """
@@ -110,9 +132,7 @@ class Runtime:
             NotFoundError: no such run, or not yours to see.
             ToolMissingError: this process does not know a waiting tool. The run waits on.
         """
-        choice, by = decision_of(decision), _reader(by)
-        place = DecisionPlace.OUTSIDE
-        return run_result(self.decisions.decide(run_id, choice, digest=digest, by=by, where=place))
+        return driven(self.calls.decide(run_id, decision, digest=digest, by=by), self.in_place)
 
     def cancel(self, run_id: str, by: Reader | str) -> RunResult:
         """
@@ -124,7 +144,7 @@ class Runtime:
             NotFoundError: no such run, or not yours to see.
             AccessDeniedError: *by* may see it, not cancel it. Nothing happened.
         """
-        return run_result(self.segments.cancel(run_id, _reader(by).id, outside=True))
+        return run_result(self.segments.cancel(run_id, reader_of(by).id, outside=True))
 
     def status(self, run_id: str, actor: Reader | str) -> RunResult:
         """
@@ -134,7 +154,7 @@ class Runtime:
             NotFoundError: no such run, or not *actor*'s to see.
             RunUnreadableError, StoredFormError: its stream cannot be read (E5).
         """
-        return run_result(self.segments.load_for(run_id, _reader(actor).id, Action.SEE))
+        return run_result(self.segments.load_for(run_id, reader_of(actor).id, Action.SEE))
 
     def events(self, run_id: str, actor: Reader | str, *, after: int = -1) -> tuple[StoredEvent, ...]:
         """
@@ -145,7 +165,7 @@ class Runtime:
             RunUnreadableError, StoredFormError: the stream cannot be read.
         """
         after = whole_number("the number after which events are read", after, least=-1)
-        self.segments.load_for(run_id, _reader(actor).id, Action.SEE)
+        self.segments.load_for(run_id, reader_of(actor).id, Action.SEE)
         return self.segments.store.events(run_id, after=after)
 
     def inbox(self, actor: Reader | str, *, limit: int = 50) -> tuple[InboxItem, ...]:
@@ -158,7 +178,7 @@ class Runtime:
             actor: who decides.
             limit: the most items.
         """
-        reader, limit = _reader(actor), whole_number("the limit of an inbox", limit, least=1)
+        reader, limit = reader_of(actor), whole_number("the limit of an inbox", limit, least=1)
         rows = self._decidable(reader, at_once=max(limit, _AT_ONCE))
         items = (item for row in rows if (item := self._inbox_item(row, reader)) is not None)
         return tuple(itertools.islice(items, limit))
@@ -193,9 +213,9 @@ class Runtime:
             LeaseHeldError: somebody drives it still. Nothing was stored.
             StaleAppendError: somebody else took it over first.
         """
-        return run_result(self.recovery.recover(run_id))
+        return driven(self.calls.recover(run_id), self.in_place)
 
-    def upkeep(self, *, limit: int = 100, retention: Retention | None = None) -> UpkeepReport:
+    def upkeep(self, *, limit: int = 100, retention: "Retention | None" = None) -> UpkeepReport:
         """
         Recover what is due, expire what has expired, fail what cannot be recovered or read, delete what is
         past its window (O2).
@@ -208,10 +228,7 @@ class Runtime:
             InvalidValueError: an argument is something else. Nothing happened.
             StoreError: the store could not do it; what was done until then stands.
         """
-        limit = whole_number("the limit of an upkeep", limit, least=1)
-        if retention is not None and not isinstance(retention, Retention):
-            raise InvalidValueError("the retention of an upkeep", retention, "a Retention, or None to delete nothing")
-        return self.housekeeping.upkeep(self.recovery.upkeep(limit=limit), retention, limit=limit)
+        return driven(self.calls.upkeep(limit=limit, retention=retention), self.in_place)
 
     def writes(self, *, after: int = 0, limit: int = 1000) -> tuple[StoredWrite, ...]:
         """
@@ -248,7 +265,16 @@ class Runtime:
         from nr_agent_core.runtime.worker import Worker  # only a worker pays for it
 
         event = threading.Event() if stop is None else stop
-        Worker(self.segments, self.recovery, threads=threads, name=name, stop=event, look_every=look_every).work()
+        worker = Worker(
+            self.segments,
+            self.recovery,
+            self.in_place,
+            threads=threads,
+            name=name,
+            stop=event,
+            look_every=look_every,
+        )
+        worker.work()
 
     def close(self, *, wait: float = 0.0) -> int:
         """
@@ -264,7 +290,3 @@ class Runtime:
         if self.wiring.store is not None:
             self.wiring.store.close()
         return left
-
-
-def _reader(value: Reader | str) -> Reader:
-    return value if isinstance(value, Reader) else Reader(value)

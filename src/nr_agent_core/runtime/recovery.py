@@ -14,6 +14,7 @@ from nr_agent_core.domain.run import Run
 from nr_agent_core.domain.run_events import Claimed, ClaimReason, RunEvent, RunFailed
 from nr_agent_core.domain.run_status import RunReason, RunStatus
 from nr_agent_core.domain.sanitiser import sanitised_chain
+from nr_agent_core.driver import Work
 from nr_agent_core.ports.run_store import RunRow, UnreadableRun
 from nr_agent_core.runtime.results import UpkeepReport
 from nr_agent_core.runtime.segments import Segments, not_configured
@@ -35,7 +36,7 @@ class Recovery:
 
     def recover(
         self, run_id: str, *, outside: bool = False, on_worker: bool = False, stopping: Callable[[], bool] = bool
-    ) -> SegmentEnd | Run:
+    ) -> Work[SegmentEnd | Run]:
         """
         Drive the run on if nobody does; a waiting or settled one is left as it is.
 
@@ -63,25 +64,27 @@ class Recovery:
             kept = privacy_level(configuration and configuration.privacy)
             return self._segments.settle(run, (claimed, failed), privacy=kept)
         on_worker = on_worker or run.status is RunStatus.QUEUED
-        return self._segments.perform(run, (claimed,), configuration, on_worker=on_worker, stopping=stopping)
+        return (
+            yield from self._segments.perform(run, (claimed,), configuration, on_worker=on_worker, stopping=stopping)
+        )
 
-    def upkeep(self, *, limit: int = 100) -> UpkeepReport:
+    def upkeep(self, *, limit: int = 100) -> Work[UpkeepReport]:
         """
         Look after every run that is due; what cannot be recovered ends failed, code ``interrupted`` (O2).
         """
         report = UpkeepReport()
         store = self._segments.store
         for row in store.due_runs(queued_grace=QUEUED_GRACE, limit=limit):
-            report = self._look_after(row, report)
+            report = yield from self._look_after(row, report)
         return report
 
-    def _look_after(self, row: RunRow, report: UpkeepReport) -> UpkeepReport:
+    def _look_after(self, row: RunRow, report: UpkeepReport) -> Work[UpkeepReport]:
         try:
             run = self._segments.load(row.id)
             if run.status is RunStatus.WAITING_FOR_APPROVAL:
                 settled = self._segments.settle_expired(run)
                 return attrs.evolve(report, expired=(*report.expired, row.id)) if settled.settled else report
-            end = self.recover(row.id, outside=True)
+            end = yield from self.recover(row.id, outside=True)
         except LostRaceError:
             return attrs.evolve(report, left=(*report.left, row.id))
         except NewerFormError as error:

@@ -2,6 +2,8 @@
 What a call about a run brings back.
 """
 
+from typing import TYPE_CHECKING
+
 import attrs
 
 from nr_agent_core.domain.approvals import Card
@@ -11,8 +13,10 @@ from nr_agent_core.domain.run import Run
 from nr_agent_core.domain.run_status import RunReason, RunStatus
 from nr_agent_core.domain.value import Value
 from nr_agent_core.domain.write_evidence import WriteEvidence
-from nr_agent_core.ports.retention import Purged
 from nr_agent_core.steps import SegmentEnd
+
+if TYPE_CHECKING:
+    from nr_agent_core.ports.retention import Purged
 
 
 @attrs.frozen(repr=False, eq=False)
@@ -46,6 +50,12 @@ class InboxItem(Value):
     card: Card
 
 
+def _nothing_purged() -> "Purged":
+    from nr_agent_core.ports.retention import Purged  # only upkeep pays for it
+
+    return Purged()
+
+
 @attrs.frozen(repr=False, eq=False)
 class UpkeepReport(Value):
     """
@@ -59,7 +69,7 @@ class UpkeepReport(Value):
     expired: tuple[str, ...] = ()
     failed: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
-    purged: Purged = Purged()
+    purged: "Purged" = attrs.field(factory=_nothing_purged)
 
 
 def run_result(end: SegmentEnd | Run) -> RunResult:

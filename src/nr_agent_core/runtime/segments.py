@@ -29,10 +29,10 @@ from nr_agent_core.domain.run_status import RunReason, RunStatus
 from nr_agent_core.domain.sanitiser import failure_text, sanitised_chain
 from nr_agent_core.domain.unavailable_tools import prompt_section
 from nr_agent_core.domain.verdict import ended_notices
-from nr_agent_core.driver import Performer, drive
+from nr_agent_core.driver import Performer, Work, drive
 from nr_agent_core.ports.access_policy import Action
 from nr_agent_core.ports.configuration_resolver import Configuration
-from nr_agent_core.ports.model_provider import ModelProvider
+from nr_agent_core.ports.model_provider import AnyModel
 from nr_agent_core.ports.run_store import RunRow, UnreadableRun
 from nr_agent_core.ports.unit_of_work import AddMessages, AppendEvents, Change, LetGo, OpenConversation
 from nr_agent_core.runtime.briefings import Briefings
@@ -72,7 +72,7 @@ class Segments(StoredRuns):
         opening_changes: tuple[Change, ...] = (),
         queued: bool = False,
         connection: Any | None = None,
-    ) -> SegmentEnd:
+    ) -> Work[SegmentEnd]:
         """
         Start a run; without a configuration it fails at once, in the same transaction (G0).
 
@@ -121,7 +121,11 @@ class Segments(StoredRuns):
             waiting = run.after(started)
             self.wiring.commit((*opening_changes, AppendEvents(waiting, 0, (started,))), connection)
             return SegmentEnd(waiting)
-        return self.perform(run, (started,), configuration, reader=reader, text=text, opening_changes=opening_changes)
+        return (
+            yield from self.perform(
+                run, (started,), configuration, reader=reader, text=text, opening_changes=opening_changes
+            )
+        )
 
     def perform(
         self,
@@ -134,7 +138,7 @@ class Segments(StoredRuns):
         on_worker: bool = False,
         stopping: Callable[[], bool] = bool,
         opening_changes: tuple[Change, ...] = (),
-    ) -> SegmentEnd:
+    ) -> Work[SegmentEnd]:
         """
         Open a segment of *run* by *opening* and drive it to where it ends.
 
@@ -180,18 +184,17 @@ class Segments(StoredRuns):
             )
             segment = Segment(run, setting)
             try:
-                return drive(segment, opening, self._performer(model))
+                return (yield from drive(segment, opening, self._performer(model)))
             except Exception:
                 # Whatever stopped it: what a writing call brought stays a fact (R7).
                 wiring.late.keep_unstored(run.id, segment.unstored)
                 raise
 
-    def _performer(self, model: ModelProvider) -> Performer:
+    def _performer(self, model: AnyModel) -> Performer:
         wiring = self.wiring
         return Performer(
             wiring.commits,
             model,
-            executor=wiring.executor,
             bus=wiring.bus,
             late=wiring.late,
             around_tool=wiring.around_tool,

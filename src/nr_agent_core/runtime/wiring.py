@@ -2,6 +2,7 @@
 The parts of one application, checked once at the start: no globals, no locator.
 """
 
+import inspect
 import logging
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,13 +21,13 @@ from nr_agent_core.domain.tools import DeclaresTool, Tool, ToolRegistry
 from nr_agent_core.domain.trust_zones import TrustZones
 from nr_agent_core.domain.unavailable_tools import GateUnavailableTools
 from nr_agent_core.driver import LateOutcomes
-from nr_agent_core.driver.performer import AroundTool
+from nr_agent_core.driver.tool_work import AroundTool
 from nr_agent_core.ports.access_policy import AccessPolicy
 from nr_agent_core.ports.clock import Clock
 from nr_agent_core.ports.configuration_resolver import Configuration, ConfigurationResolver
 from nr_agent_core.ports.event_bus import EventBus
 from nr_agent_core.ports.id_source import IdSource
-from nr_agent_core.ports.model_provider import ModelProvider
+from nr_agent_core.ports.model_provider import AnyModel
 from nr_agent_core.ports.tool_executor import ToolExecutor
 from nr_agent_core.ports.translator import Translator
 from nr_agent_core.ports.unavailable_tools_resolver import UnavailableToolsResolver
@@ -51,7 +52,7 @@ class Parts(TypedDict, total=False):
     """
 
     store: Required[UnitOfWork | None]
-    model: ModelProvider | None
+    model: AnyModel | None
     configuration: Configuration | ConfigurationResolver | None
     tools: Iterable[Tool | DeclaresTool]
     access: AccessPolicy | None
@@ -102,7 +103,7 @@ class Wiring:
         self,
         *,
         store: UnitOfWork | None,
-        model: ModelProvider | None = None,
+        model: AnyModel | None = None,
         configuration: Configuration | ConfigurationResolver | None = None,
         tools: Iterable[Tool | DeclaresTool] = (),
         access: AccessPolicy | None = None,
@@ -156,7 +157,8 @@ class Wiring:
         if found is not None and not isinstance(found, Configuration):
             raise InvalidValueError("what the configuration resolver returned", found, "a Configuration or None")
         if found is not None:
-            _check("model of a configuration", found.model, "complete", optional=True)
+            if found.model is not None:
+                _check_model("model of a configuration", found.model)
             for name in ("context_window", "output_limit"):
                 _check_tokens(name, getattr(found.model, name, None))
         return found
@@ -188,7 +190,7 @@ class Wiring:
 
 
 def _resolver(
-    model: ModelProvider | None, configuration: Configuration | ConfigurationResolver | None
+    model: AnyModel | None, configuration: Configuration | ConfigurationResolver | None
 ) -> ConfigurationResolver:
     if (model is None) == (configuration is None):
         raise InvalidValueError(
@@ -199,7 +201,7 @@ def _resolver(
     if configuration is not None:
         _check("configuration", configuration, "resolve")
         return configuration
-    _check("model", model, "complete")
+    _check_model("model", model)
     for name in ("context_window", "output_limit"):
         _check_tokens(name, getattr(model, name, None))
     return FixedConfiguration(Configuration(model=model))
@@ -233,6 +235,15 @@ def _check(name: str, part: object, method: str, *, optional: bool = False) -> N
         return
     if isinstance(part, type) or not callable(getattr(part, method, None)):
         raise InvalidValueError(f"the {name}", part, f"an object with a method {method}()")
+
+
+def _check_model(name: str, model: object) -> None:
+    """A model is asked at once or from an event loop: one of the two it must know."""
+    ways = [getattr(model, way, None) for way in ("complete", "complete_async")]
+    if isinstance(model, type) or not any(map(callable, ways)):
+        raise InvalidValueError(f"the {name}", model, "an object with a method complete() or complete_async()")
+    if inspect.iscoroutinefunction(ways[0]):
+        raise InvalidValueError(f"complete of the {name}", ways[0], "a plain method; complete_async is awaited")
 
 
 def _check_tokens(name: str, tokens: object) -> None:

@@ -21,6 +21,7 @@ from nr_agent_core.domain.errors import (
 from nr_agent_core.domain.run import Run
 from nr_agent_core.domain.run_status import RunStatus
 from nr_agent_core.domain.sanitiser import sanitised_chain
+from nr_agent_core.driver import InPlace, driven
 from nr_agent_core.ports.run_queue import RunQueue, Stop
 from nr_agent_core.ports.run_store import RunRow
 from nr_agent_core.runtime.limits import whole_number
@@ -41,6 +42,7 @@ class Worker:
     Args:
         segments: where runs are loaded and settled.
         recovery: takes runs over.
+        in_place: waits for models, tools and listeners, in the thread that drives a run.
         threads: how many runs are driven at once, at most.
         name: what threads and log lines are called.
         stop: set by whoever wants it to end; a run in hand is queued again at its next safe point.
@@ -55,6 +57,7 @@ class Worker:
         self,
         segments: Segments,
         recovery: Recovery,
+        in_place: InPlace,
         *,
         threads: int,
         name: str,
@@ -71,7 +74,7 @@ class Worker:
         if isinstance(look_every, bool) or not isinstance(look_every, int | float) or not 0 < look_every <= 3600:
             raise InvalidValueError("the seconds between two looks", look_every, "above 0 and up to 3600")
         self._queue: RunQueue = queue
-        self._segments, self._recovery = segments, recovery
+        self._segments, self._recovery, self._in_place = segments, recovery, in_place
         self._threads, self._name, self._stop, self._look_every = threads, name, stop, float(look_every)
 
     def work(self) -> None:
@@ -115,7 +118,8 @@ class Worker:
 
     def _drive(self, row: RunRow) -> None:
         try:
-            end = self._recovery.recover(row.id, on_worker=True, stopping=self._stop.is_set)
+            work = self._recovery.recover(row.id, on_worker=True, stopping=self._stop.is_set)
+            end = driven(work, self._in_place)
         except LeaseHeldError as held:
             if row.status is RunStatus.QUEUED:
                 # It came too early, and nobody else may know of it.

@@ -42,6 +42,7 @@ class Ask(Value):
     """
 
     request: ModelRequest
+    round: int = 0
 
 
 @attrs.frozen(repr=False, eq=False)

@@ -204,7 +204,7 @@ class Segment:
         briefed = self.setting.briefing.request(self.run, effect.offer_tools)
         if briefed is None:
             return (yield from self._fail(RunReason.CONTEXT_TRUNCATED, FailureCode.CONTEXT_TOO_LONG))
-        answer = yield from self._outside(Ask(briefed.request), MODEL_DEADLINE)
+        answer = yield from self._outside(Ask(briefed.request, effect.round), MODEL_DEADLINE)
         if isinstance(answer, AskFailed):
             return (yield from self._ask_failed(answer))
         self._add(self._answered(effect, answer, briefed))

@@ -18,7 +18,7 @@ from nr_agent_core.testing.crashing import (
     every_plan,
 )
 from nr_agent_core.testing.manual_clock import ManualClock
-from nr_agent_core.testing.scripted_model import ScriptedModel, ScriptUsedUpError, call, round_of
+from nr_agent_core.testing.scripted_model import Cut, ScriptedModel, ScriptUsedUpError, call, round_of
 from nr_agent_core.testing.sequential_ids import SequentialIds
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "CrashingBus",
     "CrashingModel",
     "CrashingStore",
+    "Cut",
     "Death",
     "ManualClock",
     "Moment",

@@ -264,6 +264,17 @@ class CrashingModel:
         """One point, then as the model does."""
         return self._plan.do(Point.MODEL, lambda: self._model.complete(request))
 
+    def __getattr__(self, name: str) -> Any:
+        # Further ways to ask, if the model has them. A stream is no point.
+        found = getattr(self._model, name)
+        if name != "complete_async":
+            return found
+
+        async def complete_async(request: ModelRequest) -> ModelAnswer:
+            return await self._plan.do_async(Point.MODEL, lambda: found(request))
+
+        return complete_async
+
 
 class CrashingBus:
     """

@@ -5,7 +5,7 @@ The store in a PostgreSQL database.
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import psycopg
 
@@ -16,18 +16,19 @@ from nr_agent_core.adapters.postgres.committing import Beside, Commit, server_no
 from nr_agent_core.adapters.postgres.connections import Connections, Session
 from nr_agent_core.adapters.postgres.following import wait_for_writes
 from nr_agent_core.adapters.postgres.history import TableSource
-from nr_agent_core.adapters.postgres.rotation import TableRotation
 from nr_agent_core.adapters.postgres.server_time import ServerTime
 from nr_agent_core.domain.conversation import Message
 from nr_agent_core.domain.errors import InvalidValueError
 from nr_agent_core.domain.provenance import StoredWrite
 from nr_agent_core.domain.tool_result import RecordWrite
 from nr_agent_core.ports.clock import Clock
-from nr_agent_core.ports.content_cipher import ContentCipher, Rotation
 from nr_agent_core.ports.conversation_store import ConversationRow, History
-from nr_agent_core.ports.retention import Purged, Retention
 from nr_agent_core.ports.run_store import RunRow, StoredEvent, UnreadableRun
 from nr_agent_core.ports.unit_of_work import Change
+
+if TYPE_CHECKING:
+    from nr_agent_core.ports.content_cipher import ContentCipher, Rotation
+    from nr_agent_core.ports.retention import Purged, Retention
 
 _T = TypeVar("_T")
 _SCHEMA = re.compile(r"[a-z_][a-z0-9_]{0,47}", re.ASCII)
@@ -70,7 +71,7 @@ class PostgresStore:
         patience: float = 30.0,
         connections: int = 10,
         clock: Clock | None = None,
-        cipher: ContentCipher | None = None,
+        cipher: "ContentCipher | None" = None,
     ) -> None:
         if not isinstance(schema, str) or not _SCHEMA.fullmatch(schema) or schema.startswith("pg_"):
             raise InvalidValueError(
@@ -151,7 +152,7 @@ class PostgresStore:
             self._read(lambda _: None)
             borrowed(connection, self.schema, commit.within, self._connections.raise_own)
 
-    def rotate(self, *, chunk: int = 500) -> Rotation:
+    def rotate(self, *, chunk: int = 500) -> "Rotation":
         """
         Bring all content under the current key of the cipher, in transactions of *chunk* pieces at most (E7).
 
@@ -162,14 +163,17 @@ class PostgresStore:
             InvalidValueError: this store has no cipher, or *chunk* is no number from 1.
             ContentKeyError: the current key cannot be used now.
         """
-        return codec.rotate(TableRotation(self._connections), self._sealing, chunk)
+        from nr_agent_core.adapters.postgres.rotation import TableRotation
+        from nr_agent_core.codec.rotation import rotate
+
+        return rotate(TableRotation(self._connections), self._sealing, chunk)
 
     def _contents(self, run_id: str) -> Iterator[Any]:
         return self._read(lambda db: runs.contents(db, self._sealing, run_id))
 
     # ------------------------------------------------------------------------------------- upkeep
 
-    def purge(self, retention: Retention, *, limit: int = 200) -> Purged:
+    def purge(self, retention: "Retention", *, limit: int = 200) -> "Purged":
         """Delete one portion of what is past its window, in one transaction (see the port for what is kept)."""
         gone = self._read(lambda db: purge.portion(db, purge.Windows.at(retention, self._time_of(db)), limit))
         if gone.runs or gone.conversations:
@@ -177,7 +181,7 @@ class PostgresStore:
             self._windows = codec.Windows()
         return gone
 
-    def purgeable(self, retention: Retention) -> Purged:
+    def purgeable(self, retention: "Retention") -> "Purged":
         """What :meth:`purge` would delete by now if it were called to the end."""
         return self._read(lambda db: purge.everything(db, purge.Windows.at(retention, self._time_of(db))))
 

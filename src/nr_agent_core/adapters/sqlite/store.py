@@ -4,25 +4,26 @@ The store in one SQLite file.
 
 import os
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from nr_agent_core import codec
 from nr_agent_core.adapters.sqlite import conversations, runs
 from nr_agent_core.adapters.sqlite.appending import next_position, store_change
 from nr_agent_core.adapters.sqlite.connections import Connections, WriteTransaction
 from nr_agent_core.adapters.sqlite.history import FileSource
-from nr_agent_core.adapters.sqlite.rotation import FileRotation
 from nr_agent_core.defaults.clock import SystemClock
 from nr_agent_core.domain.conversation import Message
 from nr_agent_core.domain.errors import InvalidValueError
 from nr_agent_core.domain.provenance import StoredWrite
 from nr_agent_core.domain.tool_result import RecordWrite
 from nr_agent_core.ports.clock import Clock
-from nr_agent_core.ports.content_cipher import ContentCipher, Rotation
 from nr_agent_core.ports.conversation_store import ConversationRow, History
-from nr_agent_core.ports.retention import Purged, Retention
 from nr_agent_core.ports.run_store import RunRow, StoredEvent, UnreadableRun
 from nr_agent_core.ports.unit_of_work import Change
+
+if TYPE_CHECKING:
+    from nr_agent_core.ports.content_cipher import ContentCipher, Rotation
+    from nr_agent_core.ports.retention import Purged, Retention
 
 _MOMENT = 500
 """Milliseconds."""
@@ -57,7 +58,7 @@ class SqliteStore:
         synchronous: Literal["FULL", "NORMAL"] = "FULL",
         busy_timeout: float = 30.0,
         clock: Clock | None = None,
-        cipher: ContentCipher | None = None,
+        cipher: "ContentCipher | None" = None,
     ) -> None:
         name = os.fspath(path)
         if not isinstance(name, str) or not name or "\0" in name:
@@ -103,7 +104,7 @@ class SqliteStore:
             for columns in self._sealing.seal(stored, lambda conversation: next_position(db, conversation)):
                 store_change(db, columns, now)
 
-    def rotate(self, *, chunk: int = 500) -> Rotation:
+    def rotate(self, *, chunk: int = 500) -> "Rotation":
         """
         Bring all content under the current key of the cipher, in transactions of *chunk* pieces at most (E7).
 
@@ -114,7 +115,10 @@ class SqliteStore:
             InvalidValueError: this store has no cipher, or *chunk* is no number from 1.
             ContentKeyError: the current key cannot be used now.
         """
-        return codec.rotate(FileRotation(self._connections), self._sealing, chunk)
+        from nr_agent_core.adapters.sqlite.rotation import FileRotation
+        from nr_agent_core.codec.rotation import rotate
+
+        return rotate(FileRotation(self._connections), self._sealing, chunk)
 
     def _contents(self, run_id: str) -> Iterator[Any]:
         with self._connections.of_this_thread() as db:
@@ -122,7 +126,7 @@ class SqliteStore:
 
     # ------------------------------------------------------------------------------------- upkeep
 
-    def purge(self, retention: Retention, *, limit: int = 200) -> Purged:
+    def purge(self, retention: "Retention", *, limit: int = 200) -> "Purged":
         """Delete one portion of what is past its window, in one transaction (see the port for what is kept)."""
         from nr_agent_core.adapters.sqlite import purge
 
@@ -133,7 +137,7 @@ class SqliteStore:
             self._windows = codec.Windows()
         return gone
 
-    def purgeable(self, retention: Retention) -> Purged:
+    def purgeable(self, retention: "Retention") -> "Purged":
         """What :meth:`purge` would delete by now if it were called to the end."""
         from nr_agent_core.adapters.sqlite import purge
 

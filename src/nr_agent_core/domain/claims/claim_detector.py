@@ -7,11 +7,13 @@ comes; a detector itself is four fields.
 
 import functools
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from nr_agent_core.domain.claims.claim import Claim, ClaimPolicy
-from nr_agent_core.domain.claims.vocabulary import Vocabulary
 from nr_agent_core.domain.errors import InvalidValueError, VocabularyError
+
+if TYPE_CHECKING:
+    from nr_agent_core.domain.claims.vocabulary import Vocabulary
 
 _PACKAGE: Final = "nr_agent_core.domain.claims"
 
@@ -54,7 +56,7 @@ class ClaimDetector:
         policy: ClaimPolicy = ClaimPolicy.ASSERTED,
         languages: Iterable[str] | None = None,
         *,
-        vocabulary: Vocabulary | Iterable[Vocabulary] | None = None,
+        vocabulary: "Vocabulary | Iterable[Vocabulary] | None" = None,
     ) -> None:
         if not isinstance(policy, ClaimPolicy):
             raise InvalidValueError("claim policy", policy, "a ClaimPolicy")
@@ -74,7 +76,7 @@ class ClaimDetector:
         return _shipped(self._policy) if self._languages is None else self._languages
 
     @property
-    def vocabulary(self) -> tuple[Vocabulary, ...]:
+    def vocabulary(self) -> "tuple[Vocabulary, ...]":
         """The host's own words (V2)."""
         return self._vocabulary
 
@@ -128,11 +130,12 @@ def _checked(policy: ClaimPolicy, languages: Iterable[str]) -> tuple[str, ...]:
 
 
 def _fitting(
-    policy: ClaimPolicy, languages: tuple[str, ...], given: Vocabulary | Iterable[Vocabulary]
-) -> tuple[Vocabulary, ...]:
+    policy: ClaimPolicy, languages: tuple[str, ...], given: "Vocabulary | Iterable[Vocabulary]"
+) -> "tuple[Vocabulary, ...]":
     """
     The vocabularies, checked against the words of the languages.
     """
+    from nr_agent_core.domain.claims.vocabulary import Vocabulary
     from nr_agent_core.domain.package_data import read_toml
 
     if policy is ClaimPolicy.SEED_RULE:
@@ -148,7 +151,7 @@ def _fitting(
     return vocabularies
 
 
-def _with(table: Mapping[str, Any], code: str, vocabularies: tuple[Vocabulary, ...]) -> Mapping[str, Any]:
+def _with(table: Mapping[str, Any], code: str, vocabularies: "tuple[Vocabulary, ...]") -> Mapping[str, Any]:
     """
     The data of the language *code* with the words of the host that belong to it.
     """
@@ -159,7 +162,7 @@ def _with(table: Mapping[str, Any], code: str, vocabularies: tuple[Vocabulary, .
 
 
 @functools.lru_cache(maxsize=32)
-def _compiled(policy: ClaimPolicy, languages: tuple[str, ...], vocabularies: tuple[Vocabulary, ...]) -> _Rule:
+def _compiled(policy: ClaimPolicy, languages: tuple[str, ...], vocabularies: "tuple[Vocabulary, ...]") -> _Rule:
     """
     The rule for *languages*, compiled once per process; modules and data load here, not at import.
     """
