@@ -32,7 +32,7 @@ help:
 	@echo 'make simulate   the slow simulations'
 	@echo 'make postgres   the rules of runs and chats over a PostgreSQL server, if one can be started'
 	@echo 'make chaos      processes and stores that die, ten minutes each; STORE=sqlite|postgres SECONDS= SEED= WORKERS='
-	@echo 'make chaos-short    the same for half a minute each, and three planted bugs that it has to find'
+	@echo 'make chaos-short    the same for 20 seconds each, and three planted bugs that it has to find'
 	@echo 'make chaos-planted  every planted bug that it has to find'
 	@echo 'make mutate     mutations of the claim detector and the verdict, half an hour'
 	@echo 'make bench      the benchmarks'

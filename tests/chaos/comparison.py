@@ -17,6 +17,7 @@ from tests.chaos.life import Life, lines, store_of
 from tests.chaos.plan import Plan
 from tests.chaos.store_rows import names_of
 from tests.chaos.streams import Entry, Tale
+from tests.chaos.tickets import tickets
 from tests.chaos.toolbox import CLAIM, UNATTENDED
 from tests.chaos.workers import ANNA, FOLLOWED, SEEN, chat_of, fingerprint
 
@@ -86,6 +87,8 @@ class Comparison:
         self._announcements()
         self._decisions()
         self._what_was_told()
+        self._hands()
+        self._tickets()
 
     def _violated(self, what: str, run_id: str = "") -> None:
         self.violations.append(Violation((what, run_id)))
@@ -109,6 +112,8 @@ class Comparison:
                 self._require(call.intents <= 1, f"call {call_id} has {call.intents} intents", tale.id)
             self.figures.update((f"runs {status.value}", "runs"))
             self.figures["recoveries"] += tale.takeovers
+            self.figures["begun by workers"] += tale.handovers
+            self.figures["queued again"] += tale.requeues
             self.figures["late outcomes"] += tale.late
             self.figures["unknown outcomes"] += len(tale.unknown_at_end)
 
@@ -283,6 +288,7 @@ class Comparison:
                 self.figures["decisions refused"] += 1
                 continue
             accepted[act["digest"]] += 1
+            self.figures["decisions handed over"] += act.get("status") == RunStatus.QUEUED.value
             tale = self.tales.get(act["run"])
             stored = None if tale is None else tale.decisions.get(act["digest"])
             fits = stored is not None and stored.approved == (act["choice"] == "approve")
@@ -296,6 +302,7 @@ class Comparison:
         for life, act in self._acts:
             if act["act"] == "send" and act["outcome"] == "accepted":
                 self.figures["turns"] += 1
+                self.figures["turns queued"] += act.get("status") == RunStatus.QUEUED.value
                 self._require(act["run"] in self.tales, f"life {life} was told of a run that is not there", act["run"])
             elif act["act"] == "refused":
                 self.figures[f"refused: {act['error']}"] += 1
@@ -316,6 +323,52 @@ class Comparison:
         for name, position, seen in _rows(self._folder / SEEN):
             self.figures["messages seen"] += 1
             self._require(prints.get((name, position)) == seen, f"message {position} of {name} changed")
+
+    # -- the queue and the host's transactions ------------------------------------------------
+
+    def _hands(self) -> None:
+        """
+        One run of a conversation in hand at a time: in a worker always, between workers on the engine.
+
+        There another worker takes one only after somebody took the first one's for gone, and said so.
+        """
+        told = sorted((*line, life) for life, line in lines(self._folder, "hands"))
+        in_hand = defaultdict[str, list[tuple[float, str, str]]](list)
+        freed = 0.0
+        for at, what, run_id, life in told:
+            if what == "freed":
+                freed = at
+                self.figures["jobs freed"] += 1
+                continue
+            tale = self.tales.get(run_id)
+            self._require(tale is not None, "a worker was brought a run that is not there", run_id)
+            holders = in_hand[run_id if tale is None else tale.row.conversation or run_id]
+            if what == "left":
+                holders[:] = [each for each in holders if each[1:] != (run_id, life)]
+                continue
+            self.figures["brought to workers"] += 1
+            for since, other, holder in holders:
+                apart = holder != life and (shares_hands(self._plan) or since <= freed)
+                self._require(apart, f"life {life} was brought it while {holder} had {other} in hand", run_id)
+            holders.append((at, run_id, life))
+
+    def _tickets(self) -> None:
+        """What the host stored in its transaction and what the library stored there: both, or neither."""
+        there = tickets(self._plan)
+        known = {run_id for run_id in there if run_id is not None}
+        tried = [act["run"] for _, act in self._acts if act["act"] == "ticket"]
+        self.figures["in the host's transaction"] = len(tried)
+        self.figures["rolled back there"] = len(set(tried) - known)
+        for run_id in known:
+            self._require(run_id in self.tales, "the host has a ticket for a run that is not there", run_id)
+        for run_id in tried:
+            both = run_id in known or run_id not in self.tales
+            self._require(both, "a run is there although its transaction was rolled back", run_id)
+
+
+def shares_hands(plan: Plan) -> bool:
+    """Whether several workers may be brought one run at a time: threads have nobody who would tell them."""
+    return plan.store == "sqlite"
 
 
 def _known(row: Written, tale: Tale) -> bool:

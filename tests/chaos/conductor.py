@@ -18,12 +18,18 @@ from pathlib import Path
 from typing import Any
 
 import attrs
+import psycopg
 
+from nr_agent_core import Chat
+from nr_agent_core.adapters.procrastinate import ProcrastinateRunQueue
 from nr_agent_core.domain.errors import StoreError
 from nr_agent_core.ports.unit_of_work import OpenConversation
 from tests.chaos.clock import LeapingClock
 from tests.chaos.life import FULL, STOP, Life, store_of
 from tests.chaos.plan import Fault, Plan
+from tests.chaos.queueing import LOOK_EVERY, queue_of
+from tests.chaos.store_rows import hasten, lose_jobs, undone
+from tests.chaos.tickets import made
 from tests.chaos.warm import nothing
 from tests.chaos.workers import ANNA, chat_of, live
 from tests.postgres.tables import cut
@@ -35,6 +41,9 @@ _LARGEST = 1_000_000
 """Bytes beyond which a process may write no file for a while; what it heard stays far below."""
 _FIGURES = {"kill": "kills", "stop": "stops", "jump": "clock jumps"}
 _PATIENCE = 60.0
+_HASTE = 0.25
+"""Seconds after which jobs that wait for their time are due: half a minute of the store's clock."""
+_EVERYBODY = "backend_type = 'client backend' AND application_name <> 'watch'"
 _SPAWN = multiprocessing.get_context("forkserver")
 
 
@@ -55,6 +64,7 @@ class Conductor:
         self._asleep = dict[Any, float]()
         self._over = threading.Event()
         self._returning: threading.Thread | None = None
+        self._quietly = Life(folder, len(self._lives), 0, harried=False)
 
     def play(self) -> None:
         """All of it."""
@@ -67,6 +77,8 @@ class Conductor:
         self.plan.write(self._folder)
         try:
             self._processes = [self._born(place) for place in range(len(self.plan.kinds))]
+            if self.plan.leaps and self._server is not None:
+                threading.Thread(target=self._hasten, daemon=True).start()
             faults = self.plan.faults()
             while self._elapsed < self.plan.seconds:
                 while faults and faults[0].at <= self._elapsed:
@@ -89,7 +101,17 @@ class Conductor:
         names = self.plan.conversations
         for first in range(0, len(names), _AT_ONCE):
             store.commit([OpenConversation(name, ANNA.id) for name in names[first : first + _AT_ONCE]])
+        queue = queue_of(self.plan, store)
+        if isinstance(queue, ProcrastinateRunQueue):
+            queue.install()
+            made(self.plan)
         store.close()
+
+    def _hasten(self) -> None:
+        """The engine knows of no clock but the server's: where the store's is faster, its jobs must not wait for it."""
+        while not self._over.wait(_HASTE):
+            with suppress(psycopg.OperationalError):
+                hasten(self.plan)
 
     # -- processes ----------------------------------------------------------------------------
 
@@ -157,7 +179,9 @@ class Conductor:
             case "locked file":
                 self._lock(fault.lasts)
             case "cut connections" if self._server is not None and self._returning is None:
-                cut(self._server)
+                cut(self._server, _EVERYBODY)
+            case "lost jobs" if self._server is not None and self._returning is None:
+                threading.Thread(target=self._lose, args=(fault.lasts,), daemon=True).start()
             case "server down" if self._server is not None and self._returning is None:
                 self._returning = threading.Thread(target=self._away, args=(self._server, fault.lasts))
                 self._returning.start()
@@ -193,6 +217,13 @@ class Conductor:
         except (NoServerError, subprocess.TimeoutExpired) as error:
             self.troubles.append(f"the server did not come back: {error}")
 
+    def _lose(self, seconds: float) -> None:
+        """The queue loses what it is given."""
+        try:
+            self.figures["jobs lost"] += lose_jobs(self.plan, seconds)
+        except psycopg.Error as error:
+            self.troubles.append(f"no jobs were lost: {error}")
+
     def _bring_back(self) -> None:
         self._over.set()
         returning = self._returning
@@ -211,26 +242,37 @@ class Conductor:
         (self._folder / STOP).touch()
 
     def _quiet(self) -> None:
-        """Everybody ends in order, while what nobody drives any more is recovered."""
-        until = time.monotonic() + _PATIENCE
-        chat = chat_of(Life(self._folder, len(self._lives), 0, harried=False))
+        """Everybody ends in order, while a worker drives what nobody drives any more: upkeep finds nothing after it."""
+        chat, stop = chat_of(self._quietly, queued=True), threading.Event()
+        options: dict[str, Any] = {"threads": 2, "name": "quiet", "stop": stop, "look_every": LOOK_EVERY}
+        worker = threading.Thread(target=chat.work, kwargs=options)
+        worker.start()
         try:
-            while time.monotonic() < until:
+            until = time.monotonic() + _PATIENCE
+            while time.monotonic() < until and not self._is_done(chat):
                 self._clock.leap(100_000.0)
+                hasten(self.plan)
                 self._wake_all()
-                try:
-                    report = chat.upkeep(limit=1000)
-                except StoreError as error:
-                    self.troubles.append(f"upkeep in the quiet phase: {error}")
-                    continue
-                busy = report.left or report.recovered or report.failed or report.expired
-                if not busy and all(process.exitcode is not None for process in self._processes):
-                    break
-                time.sleep(0.05)
-            if left := chat.close(wait=10.0):
-                self.troubles.append(f"{left} late outcomes of the quiet phase were not stored")
+                time.sleep(_HASTE)
+            stop.set()
+            worker.join()
+            report = chat.upkeep(limit=1000)
+            if left := [*report.left, *report.recovered, *report.failed, *report.expired]:
+                self.troubles.append(f"the workers left to upkeep: {left}")
+            if unstored := chat.close(wait=10.0):
+                self.troubles.append(f"{unstored} late outcomes of the quiet phase were not stored")
+        except StoreError as error:
+            self.troubles.append(f"the quiet phase: {error}")
         finally:
+            stop.set()
             self._buried()
+
+    def _is_done(self, chat: Chat) -> bool:
+        """Whether everybody is gone, and neither the store nor the queue has anything to do."""
+        if any(process.exitcode is None for process in self._processes):
+            return False
+        due = chat.runtime.segments.store.due_runs(queued_grace=0.0, limit=1)
+        return not due and not undone(self._folder, self.plan)
 
     def _wake_all(self) -> None:
         for process in self._processes:

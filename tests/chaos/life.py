@@ -32,7 +32,7 @@ class Life:
     A process in its *place*, from its start to its end or its death.
 
     What it does goes to ``acts-NAME``; what its listener heard to ``heard-NAME``, on the disk before the listener
-    returns.
+    returns; which runs a queue brought it to ``hands-NAME``.
     """
 
     def __init__(self, folder: Path, place: int, number: int, *, harried: bool = True) -> None:
@@ -44,6 +44,7 @@ class Life:
         self._passed, self._lock = Counter[str](), threading.Lock()
         self._acts = _opened(folder / f"acts-{self.name}")
         self._heard = _opened(folder / f"heard-{self.name}")
+        self._hands = _opened(folder / f"hands-{self.name}")
         self._harried, self._doubt = harried, self.plan.dice("doubt", place, number)
 
     @property
@@ -62,6 +63,10 @@ class Life:
         if os.fstat(self._acts).st_size < MOST_SAID or act in ("ended", "raised"):
             line = {"act": act, "life": self.name, "at": round(self.elapsed, 3), **facts}
             os.write(self._acts, f"{json.dumps(line)}\n".encode())
+
+    def hand(self, what: str, run_id: str) -> None:
+        """A run is taken from the queue, or let go of; or a job is freed that another worker has."""
+        os.write(self._hands, f"{json.dumps([time.time(), what, run_id])}\n".encode())
 
     def doing(self, point: str, thing: Callable[[], _T]) -> _T:
         """Do a thing outside, unless this life ends before it; it may end, or be stopped, after it."""
@@ -116,10 +121,10 @@ class HarriedStore:
     def __init__(self, store: UnitOfWork, life: Life, room: "Room") -> None:
         self._store, self._life, self._room = store, life, room
 
-    def commit(self, changes: Sequence[Change]) -> None:
-        """As the store does."""
+    def commit(self, changes: Sequence[Change], **beside: Any) -> None:
+        """As the store does; *beside* is what a queue has stored with it, and where."""
         self._room.measure()
-        self._life.doing("commit", lambda: self._store.commit(changes))
+        self._life.doing("commit", lambda: self._store.commit(changes, **beside))
         if self._life.doubts():
             self._life.tell("doubt")
             raise StoreUnavailableError("the answer of a commit was lost")
@@ -155,7 +160,7 @@ def store_of(folder: Path, plan: Plan, clock: LeapingClock | None, *, patience: 
 
 
 def lines(folder: Path, kind: str) -> list[tuple[str, Any]]:
-    """All that lives left in files of *kind* (acts, heard), with the name of the life."""
+    """All that lives left in files of *kind* (acts, heard, hands), with the name of the life."""
     found = list[tuple[str, Any]]()
     for path in sorted(folder.glob(f"{kind}-*")):
         name = path.name.partition("-")[2]

@@ -19,10 +19,10 @@ DEADLINE = 0.3
 PLAN = "plan.json"
 OUTAGES = {
     "sqlite": {"full disk": 4.0, "file too large": 4.0, "locked file": 5.0},
-    "postgres": {"cut connections": 3.0, "server down": 9.0},
+    "postgres": {"cut connections": 3.0, "server down": 9.0, "lost jobs": 3.0},
 }
-"""How a store can be away, and after how many seconds about it is again."""
-CREW = ("keeper",)
+"""How a store can be away, or its queue lose what it holds, and after how many seconds about that happens again."""
+CREW = ("keeper", "worker", "worker")
 """Who works beside the web processes: names of :data:`tests.chaos.workers.KINDS`, one for each process."""
 POINTS = (("commit", 40), ("effect", 8), ("effect", 8), ("announcement", 8), ("tool", 8), ("reconcile", 1))
 """What a life does outside, and within how many of them its fate lies."""
@@ -94,7 +94,7 @@ class Plan:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """Of which kind each process is, by its place: the web processes, and one that keeps house."""
+        """Of which kind each process is, by its place: web processes, one that keeps house, workers of the queue."""
         return ("web",) * self.workers + CREW
 
     @property

@@ -12,7 +12,9 @@ from nr_agent_core import Outcome, ToolEffect
 from nr_agent_core.domain.run_events import (
     ApprovalDecided,
     Claimed,
+    ClaimReason,
     ModelAnswered,
+    Requeued,
     RunCancelled,
     RunCompleted,
     RunEvent,
@@ -67,6 +69,8 @@ class Tale:
         self.excused = 0
         self.ends = 0
         self.takeovers = 0
+        self.handovers = 0
+        self.requeues = 0
         self.late = 0
         self._round = -1
         for stored in self.events:
@@ -80,8 +84,12 @@ class Tale:
                 self.decisions[event.digest] = event
                 if event.approved:
                     self.released.add(self._round)
-            case Claimed():
+            case Claimed(why=ClaimReason.RECOVERY):
                 self.takeovers += 1
+            case Claimed():
+                self.handovers += 1
+            case Requeued():
+                self.requeues += 1
             case ToolStarted():
                 call = self._call(f"{event.round}.{event.index}", event)
                 call.intents += 1

@@ -143,10 +143,10 @@ TAMPERED: dict[str, tuple[Callable[[Path], None], str]] = {
 
 def test_a_turn_that_is_in_order_fits_together(tmp_path: Path) -> None:
     """What fails below fails for what was changed."""
-    compared = Comparison(tmp_path, turn(tmp_path), set())
+    found = Comparison(tmp_path, turn(tmp_path), set())
 
-    assert compared.violations == []
-    assert (compared.figures["writes"], compared.figures["turns"], compared.figures["nothingSaved"]) == (1, 1, 1)
+    assert found.violations == []
+    assert (found.figures["writes"], found.figures["turns"], found.figures["nothingSaved"]) == (1, 1, 1)
 
 
 @pytest.mark.parametrize("name", TAMPERED)
@@ -159,6 +159,78 @@ def test_the_comparison_notices(tmp_path: Path, name: str) -> None:
     found = [what for what, _ in Comparison(tmp_path, plan, set()).violations]
 
     assert any(violation in what for what in found), found
+
+
+def hands(folder: Path, life: str, *lines: tuple[float, str, str]) -> None:
+    """What a life told of the runs that it was brought."""
+    for line in lines:
+        added(folder, f"hands-{life}", line)
+
+
+def runs(folder: Path) -> list[str]:
+    """The runs of the conversation, in order."""
+    with closing(sqlite3.connect(folder / "chat.db")) as db:
+        return [run for (run,) in db.execute("SELECT run FROM message WHERE run IS NOT NULL GROUP BY run ORDER BY 1")]
+
+
+def compared(folder: Path, plan: Plan) -> list[str]:
+    """What does not fit."""
+    return [what for what, _ in Comparison(folder, plan, set()).violations]
+
+
+def test_a_worker_has_one_run_of_a_conversation_in_hand(tmp_path: Path) -> None:
+    """One after the other is in order; two at once are not."""
+    plan = turn(tmp_path)
+    first, second = runs(tmp_path)
+    hands(tmp_path, "1.0", (1.0, "taken", first), (2.0, "left", first), (3.0, "taken", second), (5.0, "left", second))
+    assert compared(tmp_path, plan) == []
+
+    hands(tmp_path, "1.0", (4.0, "taken", first))
+
+    assert compared(tmp_path, plan) == [f"life 1.0 was brought it while 1.0 had {second} in hand"]
+
+
+def test_another_worker_takes_what_was_freed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the engine only then; threads of several processes each look for themselves, and the lease decides (R3)."""
+    plan = turn(tmp_path)
+    first, second = runs(tmp_path)
+    hands(tmp_path, "1.0", (1.0, "taken", first))
+    hands(tmp_path, "2.0", (2.0, "taken", second))
+    assert compared(tmp_path, plan) == []
+
+    on_engine(monkeypatch, plan, [])
+    assert compared(tmp_path, plan) == [f"life 2.0 was brought it while 1.0 had {first} in hand"]
+    hands(tmp_path, "3.0", (1.5, "freed", ""))
+    assert compared(tmp_path, plan) == []
+
+
+def on_engine(monkeypatch: pytest.MonkeyPatch, plan: Plan, tickets: list[str | None]) -> None:
+    """The rules of the engine, and tickets of a host on PostgreSQL."""
+    monkeypatch.setattr("tests.chaos.comparison.tickets", lambda _: tickets)
+    monkeypatch.setattr("tests.chaos.comparison.shares_hands", lambda _: False)
+
+
+def test_a_run_and_its_ticket_are_both_there_or_neither(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """(R6) What the host commits stands with what it committed, and what it rolls back is gone."""
+    plan = turn(tmp_path)
+    first, second = runs(tmp_path)
+    added(tmp_path, "acts-0.0", {"act": "ticket", "run": first})
+    added(tmp_path, "acts-0.0", {"act": "ticket", "run": "rolled back"})
+    on_engine(monkeypatch, plan, [first, None])
+    assert compared(tmp_path, plan) == []
+
+    on_engine(monkeypatch, plan, [None])
+    assert compared(tmp_path, plan) == ["a run is there although its transaction was rolled back"]
+    on_engine(monkeypatch, plan, [first, second, "another"])
+    assert compared(tmp_path, plan) == ["the host has a ticket for a run that is not there"]
+
+
+def test_a_worker_is_brought_runs_that_are_there(tmp_path: Path) -> None:
+    """A job of a transaction that was rolled back would be one too many."""
+    plan = turn(tmp_path)
+    hands(tmp_path, "1.0", (1.0, "taken", "another"), (2.0, "left", "another"))
+
+    assert set(compared(tmp_path, plan)) == {"a worker was brought a run that is not there"}
 
 
 def test_who_died_may_have_announced_what_is_not_stored(tmp_path: Path) -> None:

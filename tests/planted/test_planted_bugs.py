@@ -160,6 +160,41 @@ BUGS = [
         tests=("tests/asynchronous/test_readers.py",),
     ),
     Bug(
+        name="runs whose worker is gone not looked for",
+        edits=(
+            (
+                "runtime/worker.py",
+                "for row in self._segments.store.due_runs(queued_grace=QUEUED_GRACE, limit=_AT_ONCE):",
+                "for row in ():",
+            ),
+        ),
+        tests=("tests/processes/test_workers.py", "-k", "killed_around and sqlite"),
+    ),
+    Bug(
+        name="PostgreSQL, a message outside the host's transaction",
+        edits=(
+            (
+                "adapters/procrastinate/queue.py",
+                "beside=put if runs else None, connection=connection)",
+                "beside=put if runs else None)",
+            ),
+        ),
+        tests=(POSTGRES, "-k", "rolls_back"),
+        needs_server=True,
+    ),
+    Bug(
+        name="PostgreSQL, jobs without the lock of their conversation",
+        edits=(
+            (
+                "adapters/procrastinate/queue.py",
+                'f"run {run_id}" if conversation is None else',
+                'f"run {run_id}" if True else',
+            ),
+        ),
+        tests=("tests/contracts/test_run_queues.py",),
+        needs_server=True,
+    ),
+    Bug(
         name="PostgreSQL, feed numbered by a sequence",
         edits=(
             (

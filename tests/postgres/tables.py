@@ -60,9 +60,9 @@ def backends(postgres: Server, where: str = "application_name = 'nr_agent_core'"
         return {pid for (pid,) in db.execute(f"SELECT pid FROM pg_stat_activity WHERE {where}".encode())}
 
 
-def cut(postgres: Server) -> None:
-    """End every connection of the library from the server's side."""
-    there = backends(postgres)
+def cut(postgres: Server, where: str = "application_name = 'nr_agent_core'") -> None:
+    """End every connection of the library, or those that *where* says, from the server's side."""
+    there = backends(postgres, where)
     with psycopg.connect(postgres.dsn(), application_name="watch") as db:
         db.execute("SELECT pg_terminate_backend(pid) FROM unnest(%s::int[]) AS cut(pid)", (list(there),))
-    until(lambda: not there & backends(postgres))
+    until(lambda: not there & backends(postgres, where))

@@ -3,6 +3,7 @@ The queue of the engine: a run and its job in one transaction, also in the host'
 """
 
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
@@ -189,6 +190,28 @@ def test_a_retry_is_a_job_for_its_time(store: PostgresStore, queue: Procrastinat
     wait_until(lambda: _status(store, sent.run_id) is RunStatus.COMPLETED)
     stop.set()
     working.join(PATIENCE)
+
+
+@pytest.mark.parametrize("shift", [-1000.0, 1000.0])
+def test_a_retry_waits_its_time_by_the_servers_clock(postgres: Server, shift: float) -> None:
+    """
+    (R8) The engine keeps the server's time, whatever the store's clock says.
+
+    A job for a moment that is past for the server would come, find that it came too early, and be put again at once.
+    """
+
+    class Shifted:
+        def now(self) -> float:
+            return time.time() + shift
+
+    with closing(PostgresStore(postgres.dsn(), schema=postgres.schema(), clock=Shifted())) as store:
+        queue = ProcrastinateRunQueue(store)
+        queue.install()
+
+        queue.put("r1", conversation=None, not_before=store.now() + 30)
+
+        (wait,) = jobs(store, "extract(epoch FROM scheduled_at - clock_timestamp())::float8")
+    assert 20 < wait <= 30.5
 
 
 def test_a_run_that_was_not_handled_gets_a_new_job_after_a_pause(

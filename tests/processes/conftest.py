@@ -7,6 +7,7 @@ import pytest
 
 from tests.postgres_server import Server
 from tests.processes.host import Host, end_all
+from tests.processes.queue_host import QueueHost
 
 
 @pytest.fixture(autouse=True)
@@ -22,3 +23,14 @@ def base(request: pytest.FixtureRequest, tmp_path: Path) -> Host:
         return Host(folder=tmp_path)
     server: Server = request.getfixturevalue("postgres")
     return Host(folder=tmp_path, dsn=server.dsn(), schema=server.schema())
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def host(request: pytest.FixtureRequest, tmp_path: Path) -> QueueHost:
+    """A host with a queue on each store: threads on SQLite, the engine on PostgreSQL."""
+    if request.param == "sqlite":
+        return QueueHost(folder=tmp_path)
+    server: Server = request.getfixturevalue("postgres")
+    host = QueueHost(folder=tmp_path, dsn=server.dsn(), schema=server.schema())
+    host.install()
+    return host

@@ -14,7 +14,6 @@ import pytest
 from nr_agent_core import ConversationStatus, Outcome, RunReason, RunStatus, SendOutcome, ToolEffect, Wrote
 from nr_agent_core.domain.errors import AgentCoreError
 from nr_agent_core.testing.contracts.queue_site import wait_until
-from tests.postgres_server import Server
 from tests.processes.host import ANNA, PATIENCE, SPAWN, start, wait_for, wait_until_stopped
 from tests.processes.queue_host import (
     QueueHost,
@@ -36,17 +35,6 @@ WRITES = pytest.mark.parametrize("effect", [IDEMPOTENT, HARMFUL], ids=lambda eff
 MOMENTS = pytest.mark.parametrize("moment", ["before", "after"])
 LATER = 1000.0
 ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture(params=["sqlite", "postgres"])
-def host(request: pytest.FixtureRequest, tmp_path: Path) -> QueueHost:
-    """A host with a queue on each store."""
-    if request.param == "sqlite":
-        return QueueHost(folder=tmp_path)
-    server: Server = request.getfixturevalue("postgres")
-    host = QueueHost(folder=tmp_path, dsn=server.dsn(), schema=server.schema())
-    host.install()
-    return host
 
 
 def notices(host: QueueHost, conversation: str) -> list[str]:
@@ -163,12 +151,13 @@ def test_cancelled_from_another_process_while_a_worker_is_at_work(host: QueueHos
 
 
 @WRITES
-def test_a_worker_that_was_overtaken_settles_nothing(host: QueueHost, effect: ToolEffect) -> None:
+@MOMENTS
+def test_a_worker_that_was_overtaken_settles_nothing(host: QueueHost, effect: ToolEffect, moment: str) -> None:
     """(R3, R7) It wakes after a takeover; its outcome is kept as late outcome, or adds nothing."""
     host = attrs.evolve(host, effect=effect)
     conversation, run_id = paused(host)
     approved(host, conversation)
-    with Worker(attrs.evolve(host, after="SIGSTOP"), "zombie") as zombie:
+    with Worker(attrs.evolve(host, **{moment: "SIGSTOP"}), "zombie") as zombie:
         wait_until_stopped(zombie.process)
         with Worker(attrs.evolve(host, shift=LATER), "later"):
             settled(host, run_id)

@@ -18,6 +18,9 @@ TASK: Final = "nr_agent_core.drive"
 _MISSING = {"42P01", "42883", "42704", "3F000"}
 """A table, function, type or schema that is not there."""
 
+_SERVER_TIME = b"SELECT extract(epoch FROM clock_timestamp())::float8"
+_SAME_TIME = 1.0
+
 # Only ever used on connections of the store, so it is never opened.
 _APP: Final = procrastinate.App(connector=procrastinate.SyncPsycopgConnector())
 
@@ -87,6 +90,17 @@ def _own(error: BaseException, schema: str) -> BaseException:
     if cause.sqlstate in _MISSING:
         return QueueNotInstalledError(schema, cause.sqlstate or "")
     return cause
+
+
+def ahead_of_server(db: psycopg.Connection[Any], now: float) -> float:
+    """
+    How many seconds a store whose clock says *now* is ahead of the server, whose time is the engine's.
+
+    It is 0 for a store that keeps the server's time, which knows it to a few milliseconds.
+    """
+    (server,) = db.execute(_SERVER_TIME).fetchone() or (now,)
+    ahead = now - float(server)
+    return ahead if abs(ahead) > _SAME_TIME else 0.0
 
 
 def time_of(at: float) -> dt.datetime:

@@ -11,7 +11,7 @@ import psycopg
 from procrastinate import schema as engine_schema
 
 from nr_agent_core.adapters.procrastinate.crew import Crew
-from nr_agent_core.adapters.procrastinate.jobs import EngineStore, put_job, time_of
+from nr_agent_core.adapters.procrastinate.jobs import EngineStore, ahead_of_server, put_job, time_of
 from nr_agent_core.domain.errors import InvalidValueError, QueueNotInstalledError
 from nr_agent_core.domain.sanitiser import sanitised_chain
 from nr_agent_core.ports.run_queue import Stop, queued_by
@@ -99,10 +99,12 @@ class ProcrastinateRunQueue:
         self._store.commit((), beside=lambda db: self._put(db, run_id, conversation, not_before))
 
     def _put(self, db: psycopg.Connection[Any], run_id: str, conversation: str | None, not_before: float) -> None:
-        later = not_before > self._store.now()
+        now = self._store.now()
+        later = not_before > now
         # A job that waits for its time would keep every later one of its lock waiting, too.
         lock = None if later else f"run {run_id}" if conversation is None else f"conversation {conversation}"
-        put_job(db, self._store.schema, run_id, lock=lock, due=time_of(not_before) if later else None)
+        due = time_of(not_before - ahead_of_server(db, now)) if later else None
+        put_job(db, self._store.schema, run_id, lock=lock, due=due)
 
     def work(self, handle: Callable[[str], None], *, threads: int, name: str, stop: Stop) -> None:
         """Bring runs to *handle* until *stop* is set; a database that goes away is waited for."""
