@@ -30,13 +30,23 @@ from nr_agent_core.domain.notices import Notice, NoticeCode
 from nr_agent_core.domain.privacy import Privacy
 from nr_agent_core.domain.run_events import ClaimReason, RunFailed
 from nr_agent_core.domain.run_status import RunReason, RunStatus
-from nr_agent_core.domain.tool_result import Outcome, RecordReference, RecordWrite, WriteKind
+from nr_agent_core.domain.tool_result import RecordWrite
 from nr_agent_core.ports.retention import Purged, Retention
 from nr_agent_core.ports.unit_of_work import AppendEvents, Change, LetGo, OpenConversation, UnitOfWork
 from nr_agent_core.testing.contracts.run_script import RunScript
 from nr_agent_core.testing.contracts.store_contract import said
 from nr_agent_core.testing.manual_clock import ManualClock
 from tests.postgres_server import Server
+from tests.stateful.next_steps import (
+    SETTLED_OR_RESTING,
+    UNSETTLED,
+    Step,
+    at_rest,
+    final_answer,
+    has_intent,
+    next_step,
+    writes,
+)
 
 CONVERSATIONS = ("c1", "c2")
 TEXTS = ("", "Save it.", "a\0b\x10", "ü😀")
@@ -44,17 +54,10 @@ NOTICES = ((), (Notice(NoticeCode.NOTHING_SAVED),), (Notice(NoticeCode.CALL_NOT_
 
 CIPHER = AesGcmCipher({"k1": bytes(32)}, current="k1")
 
-Step = Callable[[RunScript], AppendEvents]
-
 LEVELS = tuple(Privacy)
 
 conversations = st.sampled_from(CONVERSATIONS)
 budgets = st.sampled_from((0, 1, 5, 12, 40, 10_000))
-writes = st.builds(
-    RecordWrite,
-    st.builds(RecordReference, st.just("pages"), st.sampled_from((1, 2, "1", "a-b", 2**64))),
-    st.sampled_from(WriteKind),
-)
 
 
 class StoresAgree(RuleBasedStateMachine):
@@ -187,11 +190,11 @@ class StoresAgree(RuleBasedStateMachine):
         """Whoever is at work on a run takes its next steps."""
         script = data.draw(st.sampled_from(self.fitting(*UNSETTLED)))
         for _ in range(steps):
-            step = _next_step(script, data, self.clock.now())
+            step = next_step(script, data, self.clock.now())
             if step is None:
                 return
             said_with_it = []
-            if step is _ANSWER and script.run.conversation:
+            if step is final_answer and script.run.conversation:
                 done = said(script.run.conversation, "Done.", role=MessageRole.ASSISTANT, run_id=script.run.id)
                 said_with_it.append(done)
             self.tell(script, step, *said_with_it)
@@ -206,7 +209,7 @@ class StoresAgree(RuleBasedStateMachine):
     def interrupt(self, data: st.DataObject, way: str, delay: int, amid: bool) -> None:
         """A run is cancelled, fails, is put back or taken over; often while a call is in flight."""
         script = data.draw(st.sampled_from(self.fitting(RunStatus.RUNNING)))
-        if amid and _at_rest(script):
+        if amid and at_rest(script):
             self.tell(script, lambda s: s.propose())
             self.tell(script, lambda s: s.intend())
         steps: dict[str, Step] = {
@@ -217,11 +220,11 @@ class StoresAgree(RuleBasedStateMachine):
         }
         self.tell(script, steps[way])
 
-    @precondition(lambda self: self.fitting(*SETTLED_OR_RESTING, at=_has_intent))
+    @precondition(lambda self: self.fitting(*SETTLED_OR_RESTING, at=has_intent))
     @rule(data=st.data(), found=st.lists(writes, max_size=3))
     def late_outcome(self, data: st.DataObject, found: list[RecordWrite]) -> None:
         """An outcome comes after its run went on without it (R7)."""
-        script = data.draw(st.sampled_from(self.fitting(*SETTLED_OR_RESTING, at=_has_intent)))
+        script = data.draw(st.sampled_from(self.fitting(*SETTLED_OR_RESTING, at=has_intent)))
         self.tell(script, lambda s: s.outcome(*found, late=True))
 
     @precondition(lambda self: self.left_behind)
@@ -358,51 +361,6 @@ class StoresAgree(RuleBasedStateMachine):
         """Whatever was tried (O1)."""
         unsettled = [s.run.conversation for s in self.fitting(*UNSETTLED) if s.run.conversation]
         assert len(unsettled) == len(set(unsettled))
-
-
-UNSETTLED = (RunStatus.RUNNING, RunStatus.QUEUED, RunStatus.WAITING_FOR_APPROVAL)
-SETTLED_OR_RESTING = tuple(status for status in RunStatus if status is not RunStatus.RUNNING)
-
-
-def _ANSWER(script: RunScript) -> AppendEvents:  # noqa: N802 - told apart by identity
-    return script.answer("Done.")
-
-
-def _next_step(script: RunScript, data: st.DataObject, now: float) -> Step | None:
-    """What may happen next to a run, when nothing comes in between."""
-    chance, choice = data.draw(st.booleans()), data.draw(st.integers(0, 90))
-    match script.run.status:
-        case RunStatus.WAITING_FOR_APPROVAL:
-            return lambda s: s.decide(approved=chance, queued=choice % 3 == 0)
-        case RunStatus.QUEUED:
-            return lambda s: s.claim()
-        case RunStatus.RUNNING if script.run.intent is not None:
-            outcome = data.draw(st.sampled_from((Outcome.TEXT, Outcome.TEXT, *Outcome)))
-            found = data.draw(st.lists(writes, max_size=3)) if outcome is Outcome.TEXT else []
-            return lambda s: s.outcome(*found, outcome=outcome)
-        case RunStatus.RUNNING if _may_intend(script):
-            return lambda s: s.intend()
-        case RunStatus.RUNNING if _at_rest(script):
-            propose: Step = lambda s: s.propose()  # noqa: E731 - one of three
-            request: Step = lambda s: s.request(expires_at=now + choice if chance else None)  # noqa: E731
-            return data.draw(st.sampled_from((propose, propose, request, _ANSWER)))
-    return None
-
-
-def _has_intent(script: RunScript) -> bool:
-    return script.run.intent is not None
-
-
-def _at_rest(script: RunScript) -> bool:
-    """Nothing of the round at work is open: the model may be asked."""
-    at = script.run.round
-    return script.run.intent is None and (at is None or len(at.results) == len(at.answer.calls))
-
-
-def _may_intend(script: RunScript) -> bool:
-    at = script.run.round
-    ready = at is not None and len(at.results) < len(at.answer.calls) and (at.released or not at.needs_approval)
-    return ready and script.run.intent is None
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -17,19 +17,13 @@ from nr_agent_core.domain.run_events import (
     ApprovalDecided,
     ApprovalRequested,
     DecisionPlace,
-    ModelAnswered,
     NotExecuted,
-    RecordedCall,
     RunCancelled,
-    RunCompleted,
     RunEvent,
     RunFailed,
-    Started,
-    ToolFinished,
-    ToolStarted,
 )
 from nr_agent_core.domain.run_status import RunReason, RunStatus
-from nr_agent_core.domain.tool_result import Outcome, RecordReference, RecordWrite, ToolEffect, WriteKind
+from nr_agent_core.domain.tool_result import Outcome, RecordWrite
 from nr_agent_core.domain.verdict import (
     decided_outside,
     declined_last,
@@ -40,11 +34,25 @@ from nr_agent_core.domain.verdict import (
 )
 from nr_agent_core.domain.write_evidence import Wrote
 from nr_agent_core.testing.strategies import event_streams, record_writes
-
-WRITING = ToolEffect.NON_IDEMPOTENT_WRITE
-READING = ToolEffect.READ_ONLY
-PAGE = RecordWrite(RecordReference("pages", 42), WriteKind.CREATED)
-TEAM = RecordWrite(RecordReference("team", "a-1"), WriteKind.UPDATED)
+from tests.unit.judged_runs import (
+    ASKED,
+    FAILED_CALL,
+    PAGE,
+    READ,
+    TEAM,
+    UNKNOWN,
+    UNPROVEN,
+    WAITING,
+    WROTE,
+    WROTE_AND_UNKNOWN,
+    WROTE_NOTHING,
+    answered,
+    call,
+    decided,
+    finished,
+    run_of,
+    started,
+)
 
 
 def always(text: str) -> bool:
@@ -60,54 +68,6 @@ def never(text: str) -> bool:
 def not_asked(text: str) -> bool:
     """A detector that must not be asked."""
     pytest.fail("the detector was asked although its answer changes nothing")
-
-
-def call(index: int, tool: str = "save", effect: ToolEffect = WRITING, **more: object) -> RecordedCall:
-    """A recorded call."""
-    return RecordedCall(index, tool, effect, "d" * 64, **more)  # type: ignore[arg-type]
-
-
-def answered(number: int, *calls: RecordedCall, text: str = "") -> ModelAnswered:
-    """One round's answer."""
-    return ModelAnswered(number, "p", "m", len(text), 1, 0, calls=calls, text=text)
-
-
-def started(call: RecordedCall, number: int = 0) -> ToolStarted:
-    """The intent of a call."""
-    return ToolStarted(number, call.index, call.tool, call.effect, "k" * 64)
-
-
-def finished(
-    call: RecordedCall, outcome: Outcome = Outcome.TEXT, *writes: RecordWrite, number: int = 0, **more: object
-) -> ToolFinished:
-    """The end of a call."""
-    return ToolFinished(number, call.index, call.tool, call.effect, True, outcome, 0, writes=writes, **more)  # type: ignore[arg-type]
-
-
-def run_of(*events: RunEvent) -> Run:
-    """The run that begins and goes on with these events."""
-    return fold("run", (Started("owner", 5, "c", 0, "s"), *events))
-
-
-def completed(*events: RunEvent) -> Run:
-    """The same, ended with an answer."""
-    number = sum(isinstance(event, ModelAnswered) for event in events)
-    return run_of(*events, answered(number, text="Done."), RunCompleted(RunReason.COMPLETED))
-
-
-WROTE_NOTHING = completed()
-WROTE = completed(answered(0, call(0)), started(call(0)), finished(call(0), Outcome.TEXT, PAGE))
-UNKNOWN = completed(answered(0, call(0)), started(call(0)), finished(call(0), Outcome.UNKNOWN))
-UNPROVEN = completed(answered(0, call(0)), started(call(0)), finished(call(0), Outcome.TEXT))
-FAILED_CALL = completed(answered(0, call(0)), started(call(0)), finished(call(0), Outcome.ERROR))
-READ = completed(answered(0, call(0, effect=READING)), finished(call(0, effect=READING)))
-WROTE_AND_UNKNOWN = completed(
-    answered(0, call(0), call(1, "send")),
-    started(call(0)),
-    finished(call(0), Outcome.TEXT, PAGE),
-    started(call(1, "send")),
-    finished(call(1, "send"), Outcome.UNKNOWN),
-)
 
 
 def codes(notices: tuple[Notice, ...]) -> list[str]:
@@ -199,9 +159,30 @@ def test_the_verdict_follows_from_the_stream(stream: tuple[RunEvent, ...], claim
     assert len(set(codes(notices))) == len(notices)
 
 
-# ---------------------------------------------------------------------------------- F5's message
+class OneStatement:
+    """Finds one statement in every text, and leaves the rest of the text to be weighed."""
 
-WAITING = (answered(0, call(0, approval=True), call(1, "find", READING)), ApprovalRequested("g" * 64))
+    def examine(self, text: str) -> tuple[str, tuple[Notice, ...]]:
+        """The text without its first word, and a notice."""
+        return text.partition(" ")[2], (Notice(NoticeCode.UNKNOWN_REFERENCE, {"references": [text]}),)
+
+
+def test_what_else_an_answer_states_stands_beside_its_claims() -> None:
+    """The detector gets the rest of the text, and the notices are in their order (V10, V12)."""
+    seen: list[str] = []
+
+    def detector(text: str) -> bool:
+        seen.append(text)
+        return True
+
+    notices = verdict("call: Done.", WROTE_NOTHING, detector, statements=OneStatement())  # type: ignore[arg-type]
+
+    assert seen == ["Done."]
+    assert codes(notices) == ["nothingSaved", "unknownReference"]
+    assert notices[1].arguments == {"references": ["call: Done."]}
+
+
+# ---------------------------------------------------------------------------------- F5's message
 
 
 def test_a_superseded_run_names_what_it_proposed() -> None:
@@ -361,24 +342,17 @@ def test_a_run_finished_outside_is_told_with_all_it_wrote(
     assert arguments["tools"] == list(dict.fromkeys(tools))
 
 
-def decided(run: Run, number: int, *, approved: bool, where: DecisionPlace = DecisionPlace.OUTSIDE) -> Run:
-    """*run* with a decision on the round *number*."""
-    decision = ApprovalDecided(approved, "boss", where, "g" * 64, "s2")
-    rounds = (attrs.evolve(at, decision=decision) if n == number else at for n, at in enumerate(run.rounds))
-    return attrs.evolve(run, outside=True, rounds=tuple(rounds))
+@pytest.mark.parametrize("run", [WROTE_NOTHING, attrs.evolve(WROTE, id="r-7")])
+def test_a_run_that_completed_has_no_ended_notices(run: Run) -> None:
+    """The error names the run, its status and what would do (F5)."""
+    with pytest.raises(InvalidValueError) as refused:
+        ended_notices(run)
+
+    assert (refused.value.subject, refused.value.found) == (f"the status of run {run.id!r}", RunStatus.COMPLETED)
+    assert refused.value.allowed == "failed or cancelled"
 
 
-ASKED = completed(
-    answered(0, call(0, "mail", approval=True)),
-    answered(
-        1,
-        call(0, "save", approval=True),
-        call(1, "look"),
-        call(2, "save", approval=True),
-        call(3, "send", approval=True),
-    ),
-    answered(2, call(0, "send", approval=True)),
-)
+# ------------------------------------------------------------------------ decided outside (C7)
 
 
 def test_what_was_denied_outside_is_named_beside_the_answer() -> None:
@@ -414,36 +388,3 @@ def test_nothing_is_declined_where_nothing_was_decided() -> None:
     assert decided_outside(decided(ASKED, 0, approved=True))
     assert not decided_outside(decided(ASKED, 0, approved=True, where=DecisionPlace.CHAT))
     assert not decided_outside(attrs.evolve(decided(ASKED, 0, approved=True), outside=False))
-
-
-class OneStatement:
-    """Finds one statement in every text, and leaves the rest of the text to be weighed."""
-
-    def examine(self, text: str) -> tuple[str, tuple[Notice, ...]]:
-        """The text without its first word, and a notice."""
-        return text.partition(" ")[2], (Notice(NoticeCode.UNKNOWN_REFERENCE, {"references": [text]}),)
-
-
-def test_what_else_an_answer_states_stands_beside_its_claims() -> None:
-    """The detector gets the rest of the text, and the notices are in their order (V10, V12)."""
-    seen: list[str] = []
-
-    def detector(text: str) -> bool:
-        seen.append(text)
-        return True
-
-    notices = verdict("call: Done.", WROTE_NOTHING, detector, statements=OneStatement())  # type: ignore[arg-type]
-
-    assert seen == ["Done."]
-    assert codes(notices) == ["nothingSaved", "unknownReference"]
-    assert notices[1].arguments == {"references": ["call: Done."]}
-
-
-@pytest.mark.parametrize("run", [WROTE_NOTHING, attrs.evolve(WROTE, id="r-7")])
-def test_a_run_that_completed_has_no_ended_notices(run: Run) -> None:
-    """The error names the run, its status and what would do (F5)."""
-    with pytest.raises(InvalidValueError) as refused:
-        ended_notices(run)
-
-    assert (refused.value.subject, refused.value.found) == (f"the status of run {run.id!r}", RunStatus.COMPLETED)
-    assert refused.value.allowed == "failed or cancelled"
