@@ -3,8 +3,6 @@ The SQLite store guards its rows and tells of damage and failures in its own wor
 """
 
 import sqlite3
-from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -23,20 +21,6 @@ from nr_agent_core.ports.unit_of_work import LetGo
 from nr_agent_core.testing.contracts.run_script import RunScript, wrote
 from nr_agent_core.testing.contracts.store_contract import opened, said, status_of
 from nr_agent_core.testing.manual_clock import ManualClock
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    """Where the store's file will be."""
-    return tmp_path / "chat.db"
-
-
-@pytest.fixture
-def store(path: Path) -> Iterator[SqliteStore]:
-    """A store that gives up after a tenth of a second."""
-    with closing(SqliteStore(path, busy_timeout=0.1)) as store:
-        yield store
-
 
 # --------------------------------------------------------------------------------- what is guarded
 

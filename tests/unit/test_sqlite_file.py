@@ -7,7 +7,6 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -24,26 +23,7 @@ from nr_agent_core.domain.errors import (
 )
 from nr_agent_core.ports.unit_of_work import OpenConversation
 from nr_agent_core.testing.contracts.store_contract import opened, said
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    """Where the store's file will be."""
-    return tmp_path / "chat.db"
-
-
-@pytest.fixture
-def store(path: Path) -> Iterator[SqliteStore]:
-    """A store that gives up after a tenth of a second."""
-    with closing(SqliteStore(path, busy_timeout=0.1)) as store:
-        yield store
-
-
-def setting(store: SqliteStore, name: str) -> Any:
-    """What the connection in use is really set to."""
-    with store._connections.of_this_thread() as db:
-        return db.execute(f"PRAGMA {name}").fetchone()[0]
-
+from tests.unit.conftest import setting
 
 # ------------------------------------------------------------------------------------- settings
 
