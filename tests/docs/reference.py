@@ -19,8 +19,13 @@ import attrs
 
 import nr_agent_core
 from nr_agent_core import codec
+from nr_agent_core.adapters.anthropic import AnthropicModel
+from nr_agent_core.adapters.fallback_model import FallbackModel
+from nr_agent_core.adapters.openai import OpenAIModel
+from nr_agent_core.adapters.opentelemetry import TracedModel
 from nr_agent_core.adapters.postgres import PostgresStore
 from nr_agent_core.adapters.procrastinate import ProcrastinateRunQueue
+from nr_agent_core.adapters.retrying_model import RetryingModel
 from nr_agent_core.adapters.sqlite import SqliteStore
 from nr_agent_core.adapters.sqlite.schema import bring_up_to_date
 from nr_agent_core.adapters.thread_run_queue import ThreadRunQueue
@@ -294,6 +299,8 @@ def _settings() -> Iterator[tuple[str, Block]]:
     yield "thread-queue", arguments_of(ThreadRunQueue.__init__)
     yield "engine-queue", arguments_of(ProcrastinateRunQueue.__init__)
     yield "work", arguments_of(nr_agent_core.Runtime.work)
+    for model in (OpenAIModel, AnthropicModel, FallbackModel, RetryingModel, TracedModel):
+        yield model.__name__, arguments_of(model.__init__)
     yield "tool", arguments_of(nr_agent_core.tool)
     yield (
         "tool-class",

@@ -310,11 +310,15 @@ class NothingWrittenError(AgentCoreError):
 class ProviderError(AgentCoreError):
     """
     Raised by a model provider. ``failure_class`` says of which kind the failure is (R10).
+
+    ``retry_after``: seconds after which the server wants to be asked again; None when it does not say.
     """
 
-    def __init__(self, text: str, failure_class: FailureClass = FailureClass.UNKNOWN) -> None:
+    def __init__(
+        self, text: str, failure_class: FailureClass = FailureClass.UNKNOWN, *, retry_after: float | None = None
+    ) -> None:
         super().__init__(text)
-        self.failure_class = failure_class
+        self.failure_class, self.retry_after = failure_class, retry_after
 
 
 def _shown(value: object) -> str:

@@ -9,6 +9,9 @@ from typing import Protocol, TypeAlias
 
 from nr_agent_core.domain.model_dialogue import ModelAnswer, ModelRequest
 
+MODEL_DEADLINE = 120.0
+"""Seconds that one question to a model may take (R8)."""
+
 Streamed: TypeAlias = str | ModelAnswer
 """A piece of text that is not empty, or, at the end and once, the whole answer."""
 

@@ -20,9 +20,10 @@ from nr_agent_core.domain.run_events import (
 from nr_agent_core.domain.tool_result import RecordWrite
 from nr_agent_core.domain.tools import Tool, ToolContext
 from nr_agent_core.domain.value import Value
+from nr_agent_core.ports import model_provider
 from nr_agent_core.ports.unit_of_work import Change
 
-MODEL_DEADLINE = 120.0
+MODEL_DEADLINE = model_provider.MODEL_DEADLINE
 RETRY_DELAYS = (30.0, 60.0, 120.0)
 
 
