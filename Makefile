@@ -18,7 +18,7 @@ MEASURED := tests/unit tests/chat tests/cases
 WORKERS ?= auto
 SUITE    = $(BIN)/python -m pytest -q --numprocesses=$(WORKERS) --dist=worksteal
 
-.PHONY: help demo demo-local test test-default test-others check contracts docs postgres simulate chaos chaos-short chaos-planted mutate bench claims api reference constraints clean
+.PHONY: help demo demo-local test test-default test-others check contracts docs postgres mcp simulate chaos chaos-short chaos-planted mutate bench claims api reference constraints clean
 .PHONY: lint lint-code lint-format lint-spelling lint-tests lint-project types types-mypy types-pyright
 .DELETE_ON_ERROR:
 
@@ -35,6 +35,7 @@ help:
 	@echo 'make chaos      processes and stores that die, ten minutes each; STORE=sqlite|postgres SECONDS= SEED= WORKERS='
 	@echo 'make chaos-short    the same for 20 seconds each, and three planted bugs that it has to find'
 	@echo 'make chaos-planted  every planted bug that it has to find'
+	@echo 'make mcp        published MCP servers, installed for the tests, killed at every point'
 	@echo 'make mutate     mutations of the claim detector and the verdict, half an hour'
 	@echo 'make bench      the benchmarks'
 	@echo 'make claims DATA=folder  how good the claim detector is on labelled answers'
@@ -95,6 +96,9 @@ docs: $(VENV)/.ok
 
 postgres: $(VENV)/.ok
 	$(SUITE) -m 'server and not slow' tests/chat tests/simulation
+
+mcp: $(VENV)/.ok
+	$(BIN)/python -m pytest -q -m mcp_servers tests/mcp
 
 simulate: $(VENV)/.ok
 	$(BIN)/python -m pytest -q -m slow

@@ -148,7 +148,7 @@ def test_references_may_recurse_through_the_arguments():
 
     assert violation(TREE, {"tree": {"name": "root", "children": [leaf, leaf]}}) is None
     assert violation(TREE, {"tree": {"name": "root", "children": [leaf, {"name": 1, "children": []}]}}) == (
-        "'tree.children[1].name' is 1; allowed is a text"
+        "/tree/children/1/name: found 1; allowed is a text"
     )
 
 

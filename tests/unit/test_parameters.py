@@ -196,27 +196,27 @@ def test_arguments_are_an_object(value):
 @pytest.mark.parametrize(
     ("schema", "value", "text"),
     [
-        ({"type": "integer"}, "abc", "'x' is 'abc'; allowed is an integer"),
-        ({"type": ["string", "null"]}, 5, "'x' is 5; allowed is a text or null"),
-        ({"enum": ["a", "b"]}, "c", "'x' is 'c'; allowed is one of 'a', 'b'"),
-        ({"const": 1}, 2, "'x' is 2; allowed is 1"),
-        ({"minimum": 1}, 0, "'x' is 0; allowed is 1 or more"),
-        ({"maximum": 1}, 2, "'x' is 2; allowed is 1 or less"),
-        ({"exclusiveMinimum": 1}, 1, "'x' is 1; allowed is more than 1"),
-        ({"exclusiveMaximum": 1}, 1, "'x' is 1; allowed is less than 1"),
-        ({"minLength": 2}, "a", "'x' has 1 characters; allowed are at least 2"),
-        ({"maxItems": 1}, [1, 2], "'x' has 2 items; allowed are at most 1"),
-        ({"items": of(y={"type": "string"})}, [{"y": "a"}, {}], "'x[1].y' is missing"),
-        (of(y={}), {"y": 1, "z": 2}, "'x' has no property 'z'; allowed are 'y'"),
-        (of(), {"z": 2}, "'x' has no property 'z'; none is allowed"),
-        ({"anyOf": [{"type": "integer"}, {"type": "null"}]}, "a", "'x' is 'a'; allowed is an integer, or null"),
-        ({"anyOf": [{"type": "integer"}, {"minLength": 2}]}, "a", "'x' is 'a'; it fits none of its 2 allowed forms"),
-        ({"anyOf": [{"type": "integer"}]}, [], "'x' is a list of 0; allowed is an integer"),
-        (False, {}, "'x' is not allowed"),
-        ({"type": "string"}, {}, "'x' is an object; allowed is a text"),
-        ({"type": "string"}, None, "'x' is null; allowed is a text"),
-        ({"enum": [True, False]}, None, "'x' is null; allowed is one of true, false"),
-        ({"type": "string"}, 10**400, "'x' is a very large integer; allowed is a text"),
+        ({"type": "integer"}, "abc", "/x: found 'abc'; allowed is an integer"),
+        ({"type": ["string", "null"]}, 5, "/x: found 5; allowed is a text or null"),
+        ({"enum": ["a", "b"]}, "c", "/x: found 'c'; allowed is one of 'a', 'b'"),
+        ({"const": 1}, 2, "/x: found 2; allowed is 1"),
+        ({"minimum": 1}, 0, "/x: found 0; allowed is 1 or more"),
+        ({"maximum": 1}, 2, "/x: found 2; allowed is 1 or less"),
+        ({"exclusiveMinimum": 1}, 1, "/x: found 1; allowed is more than 1"),
+        ({"exclusiveMaximum": 1}, 1, "/x: found 1; allowed is less than 1"),
+        ({"minLength": 2}, "a", "/x: has 1 characters; allowed are at least 2"),
+        ({"maxItems": 1}, [1, 2], "/x: has 2 items; allowed are at most 1"),
+        ({"items": of(y={"type": "string"})}, [{"y": "a"}, {}], "/x/1/y: missing"),
+        (of(y={}), {"y": 1, "z": 2}, "/x: has no property 'z'; allowed are 'y'"),
+        (of(), {"z": 2}, "/x: has no property 'z'; none is allowed"),
+        ({"anyOf": [{"type": "integer"}, {"type": "null"}]}, "a", "/x: found 'a'; allowed is an integer, or null"),
+        ({"anyOf": [{"type": "integer"}, {"minLength": 2}]}, "a", "/x: found 'a'; it fits none of its 2 allowed forms"),
+        ({"anyOf": [{"type": "integer"}]}, [], "/x: found a list of 0; allowed is an integer"),
+        (False, {}, "/x: not allowed"),
+        ({"type": "string"}, {}, "/x: found an object; allowed is a text"),
+        ({"type": "string"}, None, "/x: found null; allowed is a text"),
+        ({"enum": [True, False]}, None, "/x: found null; allowed is one of true, false"),
+        ({"type": "string"}, 10**400, "/x: found a very large integer; allowed is a text"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -227,9 +227,9 @@ def test_a_violation_names_the_place_and_what_is_allowed(schema, value, text):
 
 def test_a_violation_of_the_root_is_named_too():
     """Missing and unknown arguments, named as such."""
-    assert violation(of(title={}), {}) == "'title' is missing"
+    assert violation(of(title={}), {}) == "/title: missing"
     assert violation(of(title={}), {"title": 1, "uid": 2}) == (
-        "the object of arguments has no property 'uid'; allowed are 'title'"
+        "the arguments: has no property 'uid'; allowed are 'title'"
     )
 
 

@@ -94,10 +94,10 @@ def test_a_bad_option_is_refused_at_the_decorator(options):
 
 
 def test_the_effect_must_be_said():
-    """There is no default, and no bare ``@tool`` (T2)."""
-    with pytest.raises(TypeError):
+    """There is no default, and no bare ``@tool``: both are refused in words (T2)."""
+    with pytest.raises(ToolDeclarationError, match="no effect; one of read_only, idempotent_write"):
         tool()
-    with pytest.raises(TypeError):
+    with pytest.raises(ToolDeclarationError, match=r"'create_page': is declared with @tool\(effect="):
         tool(create_page.function)
 
 
@@ -124,7 +124,8 @@ def test_a_value_that_does_not_convert_calls_nothing():
 
     with pytest.raises(NothingWrittenError) as caught:
         store.tool.execute({"even": {"number": 3}}, CONTEXT)
-    assert isinstance(caught.value.__cause__, ValueError)
+    assert isinstance(caught.value.__cause__.__cause__, ValueError)
+    assert store.tool.violation({"even": {"number": 3}}) == "/even: these values make no valid Even"
     assert calls == []
     assert store.tool.execute({"even": {"number": 4}}, CONTEXT).content == "stored"
 

@@ -3,9 +3,10 @@ The parameters of a tool, read from the annotations of a Python function.
 
 An annotation gives two things: the schema that the model sees, and how a JSON value that satisfies
 it becomes what the function expects (an ``Enum`` member, an attrs object). Understood are ``str``,
-``int``, ``float``, ``bool``, ``None``, ``Literal``, ``Enum``, ``list``, ``tuple[X, ...]``,
-``Sequence``, ``dict[str, X]``, unions, attrs classes and dataclasses, and ``Annotated[X, "what it
-means"]``. Anything else is refused when the tool is declared, not when it is called.
+``int``, ``float``, ``bool``, ``None``, ``Literal``, ``Enum``, ``date``, ``datetime``, ``time``,
+``UUID``, ``list``, ``tuple[X, ...]``, ``Sequence``, ``dict[str, X]``, unions, attrs classes,
+dataclasses, ``TypedDict``, and ``Annotated[X, "what it means"]``. Anything else is refused when the
+tool is declared, not when it is called.
 """
 
 import collections.abc
@@ -15,33 +16,24 @@ import math
 import types
 import typing
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any
 
 import attrs
 
+from nr_agent_core.domain.conversions import WRITTEN, Form, MisfitError, at, made, written
 from nr_agent_core.domain.errors import NothingWrittenError, ToolDeclarationError
 from nr_agent_core.domain.parameters import plain_copy, violation
+from nr_agent_core.domain.shown_values import misfit
 from nr_agent_core.domain.tools import ToolContext
 
-Convert: TypeAlias = Callable[[Any], Any]
-
 _UNDERSTOOD = (
-    "str, int, float, bool, None, Literal, Enum, list, tuple[X, ...], dict[str, X], unions, "
-    "attrs classes and dataclasses"
+    "str, int, float, bool, None, Literal, Enum, date, datetime, time, UUID, list, tuple[X, ...], "
+    "dict[str, X], unions, attrs classes, dataclasses and TypedDict"
 )
 _LISTS = (list, tuple, collections.abc.Sequence, collections.abc.Collection, collections.abc.Iterable)
 _OBJECTS = (dict, collections.abc.Mapping)
 _NO_DEFAULT = inspect.Parameter.empty
 _SCALARS = (str, bool, int, float, type(None))
-
-
-class Form(NamedTuple):
-    """
-    The schema of a value, and how a value that satisfies it becomes what the annotation says.
-    """
-
-    schema: dict[str, Any]
-    convert: Convert
 
 
 class Parameters:
@@ -70,9 +62,26 @@ class Parameters:
             NothingWrittenError: one of them does not convert. The function was not called.
         """
         try:
-            return {name: self.forms[name].convert(value) for name, value in arguments.items()}
+            return {name: at(name, self.forms[name], value) for name, value in arguments.items()}
         except Exception as error:
             raise NothingWrittenError("an argument did not convert; the function was not called") from error
+
+    def violation(self, arguments: Mapping[str, Any]) -> str | None:
+        """
+        What is wrong with *arguments*, or None when the function can be called with them (T8).
+
+        They are held against the schema, and then made into what the function expects: a date that
+        is none, or a class that refuses what it is given, is found before anybody is asked.
+        """
+        wrong = violation(self.schema, arguments)
+        if wrong is not None:
+            return wrong
+        try:
+            for name, value in arguments.items():
+                at(name, self.forms[name], value)
+        except MisfitError as error:
+            return misfit(error.path, error.why)
+        return None
 
     def in_context(self, context: ToolContext) -> dict[str, Any]:
         """The context under every name that asks for it."""
@@ -159,6 +168,8 @@ class _Reader:
         origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
         if origin is typing.Annotated:
             return _described(self.form(arguments[0], where), arguments[1:])
+        if _wrapper_of_a_key(origin):
+            return self.form(arguments[0], where)
         if hasattr(annotation, "__supertype__"):
             return self.form(annotation.__supertype__, where)
         if origin is None and hasattr(annotation, "__value__"):
@@ -200,7 +211,10 @@ class _Reader:
         if not arguments:
             return Form({"type": "array"}, make)
         item = self.form(arguments[0], where)
-        return Form({"type": "array", "items": item.schema}, lambda given: make(map(item.convert, given)))
+        return Form(
+            {"type": "array", "items": item.schema},
+            lambda given: make(at(index, item, value) for index, value in enumerate(given)),
+        )
 
     def _mapping(self, arguments: Any, where: str) -> Form:
         if not arguments:
@@ -210,12 +224,14 @@ class _Reader:
         item = self.form(arguments[1], where)
         return Form(
             {"type": "object", "additionalProperties": item.schema},
-            lambda given: {key: item.convert(value) for key, value in given.items()},
+            lambda given: {key: at(key, item, value) for key, value in given.items()},
         )
 
     def _class(self, annotation: type, where: str) -> Form:
         if issubclass(annotation, enum.Enum):
             return self._choice(tuple(annotation), where)
+        if (annotation.__module__, annotation.__qualname__) in WRITTEN:
+            return written(annotation)
         fields = _fields(annotation)
         if fields is None:
             raise self._not_understood(where, annotation)
@@ -223,6 +239,8 @@ class _Reader:
             raise ToolDeclarationError(self.tool, f"{where} holds {annotation.__name__} inside itself")
         self.within.append(annotation)
         hints = hints_of(annotation, self.tool, self.namespace)
+        if fields is _KEYS:
+            fields = _keys(annotation, hints)
         forms: dict[str, Form] = {}
         for field, (argument, default) in fields.items():
             if field not in hints:
@@ -232,10 +250,12 @@ class _Reader:
         self.within.pop()
         required = [argument for argument, default in fields.values() if default is _NO_DEFAULT]
         schema = _object({name: form.schema for name, form in forms.items()}, required)
-        return Form(
-            _documented(schema, annotation),
-            lambda given: annotation(**{name: forms[name].convert(value) for name, value in given.items()}),
-        )
+        return Form(_documented(schema, annotation), lambda given: made(annotation, forms, given))
+
+
+def _wrapper_of_a_key(origin: Any) -> bool:
+    """Whether it is ``Required``, ``NotRequired`` or ``ReadOnly``, of whichever module."""
+    return getattr(origin, "_name", None) in ("Required", "NotRequired", "ReadOnly")
 
 
 def _same(value: Any) -> Any:
@@ -251,6 +271,8 @@ _PLAIN: dict[Any, Form] = {
     type(None): Form({"type": "null"}, _same),
 }
 _MADE = object()
+_KEYS: dict[str, tuple[str, Any]] = {}
+"""Stands for the keys of a ``TypedDict``, which its annotations tell."""
 
 
 def _fields(cls: type) -> dict[str, tuple[str, Any]] | None:
@@ -270,7 +292,19 @@ def _fields(cls: type) -> dict[str, tuple[str, Any]] | None:
             if field.init:
                 found[field.name] = (field.name, _MADE if made else _default_of(field.default, dataclasses.MISSING))
         return found
+    if hasattr(cls, "__required_keys__") and issubclass(cls, dict):
+        return _KEYS
     return None
+
+
+def _keys(cls: Any, hints: Mapping[str, Any]) -> dict[str, tuple[str, Any]]:
+    found = {}
+    for key, hint in hints.items():
+        wrapped = getattr(typing.get_origin(hint), "_name", None)
+        # Annotations written as text hide their wrapper from the class, so it is asked first.
+        needed = wrapped == "Required" or (wrapped != "NotRequired" and key in cls.__required_keys__)
+        found[key] = (key, _NO_DEFAULT if needed else _MADE)
+    return found
 
 
 def _default_of(default: Any, missing: Any) -> Any:
@@ -288,7 +322,14 @@ def _object(properties: dict[str, Any], required: list[str]) -> dict[str, Any]:
 
 def _union(forms: list[Form]) -> Form:
     def convert(given: Any) -> Any:
-        return next(form for form in forms if violation(form.schema, given) is None).convert(given)
+        misfits = []
+        for form in forms:
+            if violation(form.schema, given) is None:
+                try:
+                    return form.convert(given)
+                except MisfitError as error:
+                    misfits.append(error)
+        raise misfits[0]
 
     return Form({"anyOf": [form.schema for form in forms]}, convert)
 
@@ -306,6 +347,8 @@ def _documented(schema: dict[str, Any], cls: type) -> dict[str, Any]:
 
 def _with_default(form: Form, default: Any) -> Form:
     value = default.value if isinstance(default, enum.Enum) else plain_copy(default)
+    if form.schema.get("format") and not isinstance(value, str) and value is not None:
+        value = value.isoformat() if hasattr(value, "isoformat") else str(value)
     # "default" informs the model; one that its own schema refuses (x: str = None) would mislead it.
     if not _is_json(value) or violation(form.schema, value) is not None:
         return form

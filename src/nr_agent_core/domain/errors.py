@@ -27,6 +27,8 @@ Every error of the library, and when it is raised.
     │   ├── QueueNotInstalledError   the engine's tables are not there, or not its
     │   └── AppendOnlyError          a change of stored facts was tried
     ├── NothingWrittenError          raised by a tool: it failed and wrote nothing
+    ├── RemoteServerError            a server of remote tools cannot be used
+    │   └── RemoteCallLostError      a call was sent to it, and no answer came back
     └── ProviderError                raised by a model provider; carries a FailureClass
 
 Texts name the subject, its state, what came and what would do. They are for developers and
@@ -304,6 +306,22 @@ class NothingWrittenError(AgentCoreError):
     Raised by a tool to say: this failed and nothing was written (T4).
 
     Its text does not reach the model or a reader (T10).
+    """
+
+
+class RemoteServerError(AgentCoreError):
+    """
+    A server of remote tools cannot be used. It costs its own tools alone.
+    """
+
+    def __init__(self, server: str, why: str) -> None:
+        super().__init__(f"the tools of {server!r}: {why}")
+        self.server, self.why = server, why
+
+
+class RemoteCallLostError(RemoteServerError):
+    """
+    A call was sent to the server, and nothing that can be trusted came back: it may have happened (T4).
     """
 
 

@@ -18,14 +18,13 @@ from typing import Any, Final, NoReturn, TypeAlias
 
 from nr_agent_core.domain.arguments import MAX_DEPTH, accepted_arguments, parse_arguments
 from nr_agent_core.domain.errors import ToolDeclarationError
+from nr_agent_core.domain.shown_values import SHOWN, child, escaped, listed, place, shown_value
 
 __all__ = ["accepted_arguments", "check_schema", "parse_arguments", "plain_copy", "violation"]
 
 Schema: TypeAlias = Mapping[str, Any]
 
-SHOWN: Final = 80
 _STEPS: Final = 50_000
-_LISTED: Final = 20
 
 _TYPES: Final = {
     "object": "an object",
@@ -56,7 +55,7 @@ def check_schema(tool: str, schema: object) -> None:
     check.node(schema, "", 0)
     for home in _HOMES:
         for name in schema.get(home, ()):
-            check.ends(f"#/{home}/{_escaped(name)}", ())
+            check.ends(f"#/{home}/{escaped(name)}", ())
     check.ends("#", ())
 
 
@@ -69,8 +68,8 @@ def violation(schema: Schema, arguments: object) -> str | None:
         arguments: what the model gave.
 
     Returns:
-        None, or one sentence for the model that names the place and what is allowed there. It
-        repeats at most 80 characters of a value.
+        None, or one line for the model: the place as a JSON Pointer and what is allowed there,
+        as in ``/items/2/price: found 'cheap'; allowed is a number``; at most 80 characters of a value.
     """
     try:
         return _ArgumentCheck(schema).at(schema, arguments, "", 0)
@@ -223,7 +222,7 @@ class _ArgumentCheck:
         if depth > MAX_DEPTH or self.steps > _STEPS:
             raise _TooMuchError
         if isinstance(schema, bool):
-            return None if schema else f"{_place(where)} is not allowed"
+            return None if schema else f"{place(where)}: not allowed"
         if "$ref" in schema:
             wrong = self.at(_target(self.root, schema["$ref"]), value, where, depth)
             if wrong is not None:
@@ -241,14 +240,14 @@ class _ArgumentCheck:
             return None
         for name in schema.get("required", ()):
             if name not in value:
-                return f"{_place(_child(where, name))} is missing"
+                return f"{place(child(where, name))}: missing"
         known: Mapping[str, Any] = schema.get("properties", {})
         others = schema.get("additionalProperties", True)
         for name, item in value.items():
             if name not in known and others is False:
-                allowed = f"allowed are {_listed(known)}" if known else "none is allowed"
-                return f"{_place(where)} has no property {_shown(name)}; {allowed}"
-            wrong = self.at(known.get(name, others), item, _child(where, name), depth + 1)
+                allowed = f"allowed are {listed(known)}" if known else "none is allowed"
+                return f"{place(where)}: has no property {shown_value(name)}; {allowed}"
+            wrong = self.at(known.get(name, others), item, child(where, name), depth + 1)
             if wrong is not None:
                 return wrong
         return None
@@ -257,7 +256,7 @@ class _ArgumentCheck:
         if not isinstance(value, list) or "items" not in schema:
             return None
         for index, item in enumerate(value):
-            wrong = self.at(schema["items"], item, f"{where}[{index}]", depth + 1)
+            wrong = self.at(schema["items"], item, child(where, index), depth + 1)
             if wrong is not None:
                 return wrong
         return None
@@ -276,31 +275,35 @@ class _ArgumentCheck:
             return None
         if len(wrongs) == 1:
             return f"{wrongs[0]}, or null" if len(forms) > 1 else wrongs[0]
-        return f"{_place(where)} is {_shown(value)}; it fits none of its {len(forms)} allowed forms"
+        return f"{place(where)}: found {shown_value(value)}; it fits none of its {len(forms)} allowed forms"
 
 
 def _wrong_value(schema: Schema, value: object, where: str) -> str | None:
     if "type" in schema:
         names = schema["type"] if isinstance(schema["type"], (list, tuple)) else [schema["type"]]
         if not any(_is_type(name, value) for name in names):
-            return f"{_place(where)} is {_shown(value)}; allowed is {' or '.join(_TYPES[name] for name in names)}"
+            return (
+                f"{place(where)}: found {shown_value(value)}; allowed is {' or '.join(_TYPES[name] for name in names)}"
+            )
     if "const" in schema and not _same(schema["const"], value):
-        return f"{_place(where)} is {_shown(value)}; allowed is {_shown(schema['const'])}"
+        return f"{place(where)}: found {shown_value(value)}; allowed is {shown_value(schema['const'])}"
     if "enum" in schema and not any(_same(item, value) for item in schema["enum"]):
-        return f"{_place(where)} is {_shown(value)}; allowed is one of {_listed(schema['enum'])}"
+        return f"{place(where)}: found {shown_value(value)}; allowed is one of {listed(schema['enum'])}"
     return None
 
 
 def _out_of_bounds(schema: Schema, value: object, where: str) -> str | None:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         if value < schema.get("minimum", value):
-            return f"{_place(where)} is {_shown(value)}; allowed is {_shown(schema['minimum'])} or more"
+            return f"{place(where)}: found {shown_value(value)}; allowed is {shown_value(schema['minimum'])} or more"
         if value > schema.get("maximum", value):
-            return f"{_place(where)} is {_shown(value)}; allowed is {_shown(schema['maximum'])} or less"
+            return f"{place(where)}: found {shown_value(value)}; allowed is {shown_value(schema['maximum'])} or less"
         if "exclusiveMinimum" in schema and value <= schema["exclusiveMinimum"]:
-            return f"{_place(where)} is {_shown(value)}; allowed is more than {_shown(schema['exclusiveMinimum'])}"
+            bound = shown_value(schema["exclusiveMinimum"])
+            return f"{place(where)}: found {shown_value(value)}; allowed is more than {bound}"
         if "exclusiveMaximum" in schema and value >= schema["exclusiveMaximum"]:
-            return f"{_place(where)} is {_shown(value)}; allowed is less than {_shown(schema['exclusiveMaximum'])}"
+            bound = shown_value(schema["exclusiveMaximum"])
+            return f"{place(where)}: found {shown_value(value)}; allowed is less than {bound}"
     elif isinstance(value, str):
         return _miscounted(schema, "Length", len(value), "characters", where)
     elif isinstance(value, list):
@@ -313,9 +316,9 @@ def _out_of_bounds(schema: Schema, value: object, where: str) -> str | None:
 def _miscounted(schema: Schema, suffix: str, count: int, unit: str, where: str) -> str | None:
     least, most = schema.get("min" + suffix, 0), schema.get("max" + suffix, count)
     if count < least:
-        return f"{_place(where)} has {count} {unit}; allowed are at least {least}"
+        return f"{place(where)}: has {count} {unit}; allowed are at least {least}"
     if count > most:
-        return f"{_place(where)} has {count} {unit}; allowed are at most {most}"
+        return f"{place(where)}: has {count} {unit}; allowed are at most {most}"
     return None
 
 
@@ -355,10 +358,6 @@ def _target(root: Schema, ref: str) -> Any:
     return root[home].get(name.replace("~1", "/").replace("~0", "~"))
 
 
-def _escaped(name: str) -> str:
-    return name.replace("~", "~0").replace("/", "~1")
-
-
 def _references(schema: Any) -> list[str]:
     """The references that *schema* applies to the same value."""
     if not isinstance(schema, Mapping):
@@ -367,31 +366,3 @@ def _references(schema: Any) -> list[str]:
     for form in schema.get("anyOf", ()):
         found.extend(_references(form))
     return found
-
-
-def _child(where: str, name: str) -> str:
-    return f"{where}.{name}" if where else name
-
-
-def _place(where: str) -> str:
-    return _shown(where) if where else "the object of arguments"
-
-
-def _shown(value: object) -> str:
-    """At most 80 characters that stand for *value*."""
-    if isinstance(value, Mapping):
-        return "an object"
-    if isinstance(value, (list, tuple)):
-        return f"a list of {len(value)}"
-    if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
-    if isinstance(value, int) and value.bit_length() > 200:
-        return "a very large integer"
-    text = repr(value[: SHOWN + 1] if isinstance(value, str) else value)
-    return text if len(text) <= SHOWN else text[: SHOWN - 2] + "…" + text[0]
-
-
-def _listed(values: Any) -> str:
-    shown = [_shown(value) for value in values]
-    more = len(shown) - _LISTED
-    return ", ".join(shown[:_LISTED]) + (f" and {more} more" if more > 0 else "")

@@ -20,14 +20,34 @@ from nr_agent_core.domain.annotations import (
     parameters_of,
 )
 from nr_agent_core.domain.errors import ToolDeclarationError
+from nr_agent_core.domain.parameters import check_schema
 from nr_agent_core.domain.tool_result import ToolEffect, ToolResult
 from nr_agent_core.domain.tools import DEFAULT_DEADLINE, Execute, Tool, ToolContext
 
 P = ParamSpec("P")
 R = TypeVar("R")
+Q = ParamSpec("Q")
+S = TypeVar("S")
+_EFFECTS = tuple(effect.value for effect in ToolEffect)
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+def _told_how(declare: Callable[Q, S]) -> Callable[Q, S]:
+    """*declare*, refusing in words what Python would refuse as a wrong number of arguments."""
+
+    @functools.wraps(declare)
+    def told(*args: Q.args, **kwargs: Q.kwargs) -> S:
+        if args:
+            name = getattr(args[0], "__name__", type(args[0]).__name__)
+            raise ToolDeclarationError(name, 'is declared with @tool(effect="..."), not with @tool alone')
+        if "effect" not in kwargs:
+            raise ToolDeclarationError("?", f"@tool(...) is given no effect; one of {', '.join(_EFFECTS)}")
+        return declare(*args, **kwargs)
+
+    return told
+
+
+@_told_how
 def tool(
     *,
     effect: ToolEffect | str,
@@ -97,9 +117,12 @@ class DecoratedTool(Generic[P, R]):
         self.name: str = options["name"]
         self._parameters = parameters_of(function, self.name, namespace)
         # Declared at once, so that a mistake is found where it was made.
+        schema = self._parameters.schema
+        check_schema(self.name, schema)
         self._declared = Tool(
-            parameters=self._parameters.schema,
+            parameters=schema,
             execute=_executing(function, self._parameters),
+            validator=self._parameters.violation,
             **options,
         )
         _check_return(self._declared, self._parameters.returns)
