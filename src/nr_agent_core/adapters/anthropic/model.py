@@ -12,8 +12,8 @@ from nr_agent_core.adapters.anthropic import questions
 from nr_agent_core.adapters.anthropic.answers import InBandError, Reading
 from nr_agent_core.adapters.anthropic.echo import Echo
 from nr_agent_core.adapters.anthropic.failures import FAILURES
-from nr_agent_core.adapters.model_access.failure_table import Refused
-from nr_agent_core.adapters.model_access.server_model import ApiKey, ServerModel, codes_of, retry_after
+from nr_agent_core.adapters.model_access.failure_table import Refused, codes_of, retry_after
+from nr_agent_core.adapters.model_access.server_model import ApiKey, ServerModel
 from nr_agent_core.domain.model_dialogue import ModelAnswer, ModelRequest
 from nr_agent_core.ports.model_provider import MODEL_DEADLINE
 

@@ -2,8 +2,9 @@
 From what a server said to a failure class: each adapter has one table, read from the top (R10).
 """
 
+import math
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from nr_agent_core.domain.errors import FailureClass
 
@@ -108,3 +109,26 @@ def without_key(text: str, key: str) -> str:
         text = text.replace(key, "[key]")
     text = _MASKED.sub("[key]", " ".join(text.split()))
     return text if len(text) <= LONGEST_MESSAGE else text[: LONGEST_MESSAGE - 3] + "..."
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """
+    The seconds after which a server wants to be asked again; None when it does not say so.
+    """
+    for name, unit in (("retry-after-ms", 1000), ("retry-after", 1)):
+        try:
+            seconds = float(headers.get(name, "")) / unit
+        except ValueError:
+            continue
+        if 0 <= seconds < math.inf:
+            return seconds
+    return None
+
+
+def codes_of(*found: object) -> tuple[str, ...]:
+    """
+    Those of *found* that are codes, each once; whatever else a server put there is left out.
+    """
+    return tuple(
+        dict.fromkeys(str(code) for code in found if isinstance(code, str | int) and code and code is not True)
+    )

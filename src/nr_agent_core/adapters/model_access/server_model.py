@@ -339,29 +339,6 @@ class ServerModel(ABC):
         return {name: value for name, value in {**body, **self._options}.items() if value is not None}
 
 
-def retry_after(headers: Mapping[str, str]) -> float | None:
-    """
-    The seconds after which a server wants to be asked again; None when it does not say so.
-    """
-    for name, unit in (("retry-after-ms", 1000), ("retry-after", 1)):
-        try:
-            seconds = float(headers.get(name, "")) / unit
-        except ValueError:
-            continue
-        if 0 <= seconds < math.inf:
-            return seconds
-    return None
-
-
-def codes_of(*found: object) -> tuple[str, ...]:
-    """
-    Those of *found* that are codes, each once; whatever else a server put there is left out.
-    """
-    return tuple(
-        dict.fromkeys(str(code) for code in found if isinstance(code, str | int) and code and code is not True)
-    )
-
-
 def _plain(event: Any) -> dict[str, Any]:
     plain = getattr(event, "to_dict", None)
     return wire_form.mapping(event if plain is None else plain(warnings=False), "an event of the stream")

@@ -8,8 +8,8 @@ from typing import Any
 import httpx2
 import openai
 
-from nr_agent_core.adapters.model_access.failure_table import Refused
-from nr_agent_core.adapters.model_access.server_model import ApiKey, ServerModel, codes_of, retry_after
+from nr_agent_core.adapters.model_access.failure_table import Refused, codes_of, retry_after
+from nr_agent_core.adapters.model_access.server_model import ApiKey, ServerModel
 from nr_agent_core.adapters.openai import questions
 from nr_agent_core.adapters.openai.answers import InBandError, Reading
 from nr_agent_core.adapters.openai.echo import Echo
