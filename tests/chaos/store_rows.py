@@ -10,6 +10,7 @@ from typing import Any
 
 import psycopg
 
+from nr_agent_core import Chat, RunReason
 from tests.chaos.plan import Plan
 
 
@@ -63,3 +64,10 @@ def _engine(plan: Plan) -> psycopg.Connection[Any]:
     """A connection that sees the engine's tables, as its triggers do."""
     options = f"-c search_path={plan.schema} -c statement_timeout=2000"
     return psycopg.connect(plan.dsn, connect_timeout=2, autocommit=True, options=options)
+
+
+def has_expired(chat: Chat, conversation: str) -> bool:
+    """Whether the last run of a conversation ended because nobody decided in time."""
+    store = chat.runtime.wiring.store
+    row = store.conversation_row(conversation) if store is not None else None
+    return row is not None and row.last_run is not None and row.last_run.reason is RunReason.APPROVAL_EXPIRED
