@@ -23,6 +23,7 @@ from procrastinate.jobs import Job, Status
 from psycopg import sql
 
 from nr_agent_core.adapters.procrastinate.jobs import QUEUE, TASK
+from nr_agent_core.adapters.procrastinate.turns import Turns
 from nr_agent_core.domain.sanitiser import sanitised_chain
 from nr_agent_core.ports.run_queue import PAUSE, Stop
 
@@ -64,6 +65,7 @@ class Crew:
         self._dsn, self._schema, self._handle, self._put = dsn, schema, handle, put
         self._threads, self._name, self._stop, self._stalled_after = threads, name, stop, stalled_after
         self._in_hand: set[int] = set()
+        self._turns = Turns()
         # What this worker has ended: when, and under which number of the engine's.
         self._ended: dict[int, tuple[float, int | None]] = {}
 
@@ -119,7 +121,8 @@ class Crew:
                 # Its time has come, and now it waits its turn among those of its conversation; or it is too late.
                 self._put_or_log(run_id, 0.0)
             else:
-                self._handle(run_id)
+                with self._turns.of(job.lock):
+                    self._handle(run_id)
         except Exception as error:  # noqa: BLE001 - whatever it was, the run is brought again
             _log.error("run %s was not handled and comes again: %s", run_id, sanitised_chain(error))
             self._put_or_log(run_id, PAUSE)
