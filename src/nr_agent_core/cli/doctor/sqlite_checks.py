@@ -65,7 +65,8 @@ class SqliteChecks:
             yield Finding(Level.NOTE, "schema", text)
         else:
             yield Finding(Level.FINE, "schema", f"version {version}, the newest that this release knows")
-        expected, there = _names(_made(version)), _names(self._tables.db)
+        with contextlib.closing(_made(version)) as made:
+            expected, there = _names(made), _names(self._tables.db)
         missing = sorted(expected - there)
         if missing:
             shown = listed([name for _, name in missing])
