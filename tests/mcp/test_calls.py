@@ -256,6 +256,8 @@ def test_a_server_that_ignores_its_end_is_killed(folder):
     act = tool_named(servers, "mcp_raw_act")
     pid = int(outcome(act, do="pid").content)
     os.kill(pid, signal.SIGSTOP)
+    assert not gone(pid)
     servers.close()
 
     until(lambda: gone(pid))
+    assert gone(pid)

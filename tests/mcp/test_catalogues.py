@@ -284,10 +284,12 @@ def test_servers_that_nobody_holds_any_more_end(folder):
     """Collected, in whatever thread, without making it wait."""
     servers = McpServers([folder.raw()])
     pid = int(outcome(tool_named(servers, "mcp_raw_act"), do="pid").content)
+    assert not gone(pid)
     del servers
     gc.collect()
 
     until(lambda: gone(pid))
+    assert gone(pid)
 
 
 def test_the_end_of_a_process_ends_its_servers(folder, tmp_path):

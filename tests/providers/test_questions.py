@@ -69,7 +69,7 @@ def test_a_dialogue_in_messages(server: Loopback) -> None:
 
     assert server.asked[-1].path == "/v1/messages"
     assert body == {
-        "model": "claude-x",
+        "model": "model-x",
         "max_tokens": 4096,
         "system": "Be brief.",
         "top_k": 5,
@@ -224,7 +224,7 @@ def test_thinking_goes_back_in_its_place(streaming: bool, server: Loopback) -> N
 
 
 @pytest.mark.parametrize(
-    "data", ["", "{", "7", '{"of": ["anthropic", "claude-x"], "blocks": [{"type": "text", "length": 99}]}']
+    "data", ["", "{", "7", '{"of": ["anthropic", "model-x"], "blocks": [{"type": "text", "length": 99}]}']
 )
 def test_provider_data_that_does_not_fit_is_left_out(data: str, server: Loopback) -> None:
     """Whoever wrote it: the answer goes back as text and calls."""

@@ -172,7 +172,7 @@ def test_a_run_may_go_on_at_another_provider(server: Loopback) -> None:
         assert isinstance(completed, TurnCompleted)
         answered = [event for event in events_of(chat, completed.run_id) if isinstance(event, ModelAnswered)]
         assert [(event.provider, event.model) for event in answered] == [
-            ("anthropic", "claude-x-2026"),
+            ("anthropic", "model-x-2026"),
             ("openai", "gpt-x-2026"),
         ]
         sent = json.dumps(other.asked[0].body["messages"])

@@ -130,12 +130,12 @@ class AnthropicWire:
     @staticmethod
     def model(server: Loopback, **options: Any) -> AnthropicModel:
         """A model behind *server*."""
-        return AnthropicModel("claude-x", base_url=server.address, **{"api_key": KEY, **options})
+        return AnthropicModel("model-x", base_url=server.address, **{"api_key": KEY, **options})
 
     @staticmethod
     def own(**options: Any) -> AnthropicModel:
         """A model at the provider's own address."""
-        return AnthropicModel("claude-x", **options)
+        return AnthropicModel("model-x", **options)
 
     def answer(self, answer: ModelAnswer, asked: Asked) -> Reply:
         """A whole message, or its events."""
@@ -157,7 +157,7 @@ class AnthropicWire:
             "id": "msg_1",
             "type": "message",
             "role": "assistant",
-            "model": "claude-x-2026",
+            "model": "model-x-2026",
             "content": [],
             "stop_reason": None,
             "stop_sequence": None,

@@ -78,8 +78,10 @@ def test_a_store_that_is_away_is_asked_again(caplog: pytest.LogCaptureFixture) -
     queued(store, "r1")
     with caplog.at_level(logging.WARNING, "nr_agent_core"), Worker(queue, lambda run_id: settle(store, run_id)) as one:
         wait_until(lambda: "could not be asked" in caplog.text)
+        assert one.handled == []
         away.clear()
         one.until("r1")
+    assert one.handled == ["r1"]
 
 
 def test_two_workers_of_one_process_share_the_work() -> None:

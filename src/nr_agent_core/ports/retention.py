@@ -3,6 +3,7 @@ How long what is over is kept (O2).
 """
 
 import math
+from typing import NamedTuple
 
 import attrs
 
@@ -10,6 +11,22 @@ from nr_agent_core.domain.errors import InvalidValueError
 from nr_agent_core.domain.value import Value
 
 _DAY = 86_400.0
+_LARGEST = 2**63 - 1
+"""The largest position that a store can hold."""
+
+
+class Bounds(NamedTuple):
+    """
+    A retention at one moment, as a store compares it with its rows.
+
+    ``with_writes`` says that entries of the feed go with their run and their conversation;
+    otherwise only those up to the position ``writes_up_to`` do.
+    """
+
+    runs_until: float
+    conversations_until: float
+    with_writes: bool
+    writes_up_to: int
 
 
 @attrs.frozen(kw_only=True, repr=False, eq=False)
@@ -50,6 +67,15 @@ class Retention(Value):
         if self.write_days is not None and others and self.write_days > min(others):
             wanted = f"at most {min(others):g}, as the times of writes go with their runs; or writes_up_to"
             raise InvalidValueError("write_days of a retention", self.write_days, wanted)
+
+    def bounds(self, now: float) -> Bounds:
+        """What it means at the time *now*."""
+        return Bounds(
+            self.runs_until(now),
+            self.conversations_until(now),
+            self.write_days is not None,
+            min(self.writes_up_to, _LARGEST),
+        )
 
     def conversations_until(self, now: float) -> float:
         """Up to which time a conversation is past its window at the time *now*."""

@@ -93,13 +93,9 @@ class Segments(StoredRuns):
         """
         if queued and self.wiring.queue is None:
             raise NoQueueError("queued=True")
-        run, configuration, failed = Run(run_id), None, None
+        run = Run(run_id)
         owner = reader.id if owner is None else owner
-        try:
-            configuration = self.wiring.configuration(conversation, owner)
-        except Exception as error:  # noqa: BLE001 - the turn fails, the chat works on (G0)
-            _log.error("no configuration could be resolved: %s", sanitised_chain(error))
-            failed = RunFailed(RunReason.INTERNAL, FailureCode.INTERNAL, failure_text(error))
+        configuration, failed = self._configured(conversation, owner)
         wishes = well_formed(reader.instructions) or None
         started = Started(
             owner,
@@ -112,9 +108,9 @@ class Segments(StoredRuns):
             instructions=wishes if conversation is None or self.wiring.queue is not None else None,
         )
         if configuration is None or configuration.model is None:
-            failed = failed or not_configured(configuration)
+            ended = failed or not_configured(configuration)
             kept = privacy_level(configuration and configuration.privacy)
-            changes, settled = self.settling(run, (started, failed), privacy=kept)
+            changes, settled = self.settling(run, (started, ended), privacy=kept)
             self.wiring.commit((*opening_changes, *changes), connection)
             return SegmentEnd(settled, None, ended_notices(settled))
         if queued:
@@ -126,6 +122,14 @@ class Segments(StoredRuns):
                 run, (started,), configuration, reader=reader, text=text, opening_changes=opening_changes
             )
         )
+
+    def _configured(self, conversation: str | None, owner: str) -> tuple[Configuration | None, RunFailed | None]:
+        """What is in force; with a resolver that fails, the end of the run: the turn fails, the chat works on (G0)."""
+        try:
+            return self.wiring.configuration(conversation, owner), None
+        except Exception as error:  # noqa: BLE001 - whatever a host's resolver raises
+            _log.error("no configuration could be resolved: %s", sanitised_chain(error))
+            return None, RunFailed(RunReason.INTERNAL, FailureCode.INTERNAL, failure_text(error))
 
     def perform(
         self,
@@ -150,9 +154,7 @@ class Segments(StoredRuns):
         assert model is not None
         first = opening[0]
         owner = first.owner if isinstance(first, Started) else run.owner
-        administrator = wiring.access.is_administrator(owner)
-        stored = wiring.store is not None
-        gate = Gate(wiring.registry, configuration, administrator=administrator, stored=stored, zones=wiring.zones)
+        gate = self._gate(owner, configuration)
         opened = run
         for event in opening:
             opened = opened.after(event)
@@ -160,7 +162,7 @@ class Segments(StoredRuns):
             opened,
             configuration,
             gate,
-            self._withheld(owner, gate, administrator),
+            self._withheld(owner, gate),
             tokens=budget(getattr(model, "context_window", None), getattr(model, "output_limit", None)),
             reader=reader if reader is not None and reader.id == owner else None,
             text=text,
@@ -175,7 +177,7 @@ class Segments(StoredRuns):
                 now=wiring.now,
                 lease_margin=wiring.lease_margin,
                 approval_expiry=configuration.approval_expiry,
-                stored=stored,
+                stored=wiring.store is not None,
                 on_worker=on_worker,
                 privacy=privacy_level(configuration.privacy),
                 stopping=stopping,
@@ -296,13 +298,23 @@ class Segments(StoredRuns):
 
     # -- what a segment works with ------------------------------------------------------------
 
-    def _withheld(self, owner: str, gate: Gate, administrator: bool) -> str:
+    def _gate(self, owner: str, configuration: Configuration) -> Gate:
+        wiring = self.wiring
+        return Gate(
+            wiring.registry,
+            configuration,
+            administrator=wiring.access.is_administrator(owner),
+            stored=wiring.store is not None,
+            zones=wiring.zones,
+        )
+
+    def _withheld(self, owner: str, gate: Gate) -> str:
         """G3: a missing resolver, or one that fails, lists nothing; the chat works on."""
         resolver = self.wiring.unavailable_tools
         if resolver is None:
             return ""
         try:
-            return prompt_section(resolver.unavailable(owner, gate, owner_is_administrator=administrator))
+            return prompt_section(resolver.unavailable(owner, gate, owner_is_administrator=gate.administrator))
         except Exception as error:  # noqa: BLE001 - it lists nothing then (G3)
             _log.error("the withheld tools could not be resolved: %s", sanitised_chain(error))
             return ""

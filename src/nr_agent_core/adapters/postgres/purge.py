@@ -5,12 +5,12 @@ What is to go is locked first and looked at once more then: whoever changed it i
 committed by that time, and what somebody changes now is passed over.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import psycopg
 
 from nr_agent_core.adapters.postgres.schema import SETTLED
-from nr_agent_core.ports.retention import Purged, Retention
+from nr_agent_core.ports.retention import Bounds, Purged
 
 _LAST_RUN = "SELECT number FROM run AS last WHERE last.conversation = {of} ORDER BY number DESC LIMIT 1"
 _LAST_EVENT = "(SELECT at FROM event WHERE event.run = run.id ORDER BY seq DESC LIMIT 1)"
@@ -66,68 +66,50 @@ _EVERYTHING = f"""
 """
 
 
-class Windows(NamedTuple):
-    """
-    A retention at one moment.
-    """
-
-    runs_until: float
-    conversations_until: float
-    with_writes: bool
-    writes_up_to: int
-
-    @classmethod
-    def at(cls, retention: Retention, now: float) -> "Windows":
-        """What *retention* means at the time *now*."""
-        with_writes = retention.write_days is not None
-        up_to = min(retention.writes_up_to, 2**63 - 1)
-        return cls(retention.runs_until(now), retention.conversations_until(now), with_writes, up_to)
-
-
-def everything(db: psycopg.Connection[Any], windows: Windows) -> Purged:
+def everything(db: psycopg.Connection[Any], bounds: Bounds) -> Purged:
     """What would go by now."""
-    ((conversations, messages, runs, events, writes),) = _rows(db, _EVERYTHING, windows)
+    ((conversations, messages, runs, events, writes),) = _rows(db, _EVERYTHING, bounds)
     return Purged(conversations=conversations, messages=messages, runs=runs, events=events, writes=writes)
 
 
-def portion(db: psycopg.Connection[Any], windows: Windows, limit: int) -> Purged:
+def portion(db: psycopg.Connection[Any], bounds: Bounds, limit: int) -> Purged:
     """Delete about *limit* things, at least one, in a transaction of its own."""
     limit = max(limit, 1)
     with db.transaction():
-        done = Purged(writes=_changed(db, _ENTRIES, windows, limit=limit))
-        held = _ids(db, _HOLD_RUNS, windows, limit=_left(limit, done))
-        done += _delete_runs(db, windows, _ids(db, _OLD_RUNS, windows, held=held), bare=True)
-        held = _ids(db, _HOLD_CONVERSATIONS, windows, limit=_left(limit, done))
-        for conversation in _ids(db, _DEAD_CONVERSATIONS, windows, held=held):
+        done = Purged(writes=_changed(db, _ENTRIES, bounds, limit=limit))
+        held = _ids(db, _HOLD_RUNS, bounds, limit=_left(limit, done))
+        done += _delete_runs(db, bounds, _ids(db, _OLD_RUNS, bounds, held=held), bare=True)
+        held = _ids(db, _HOLD_CONVERSATIONS, bounds, limit=_left(limit, done))
+        for conversation in _ids(db, _DEAD_CONVERSATIONS, bounds, held=held):
             if not _left(limit, done):
                 break
-            done = _delete_conversation(db, windows, conversation, limit, done)
+            done = _delete_conversation(db, bounds, conversation, limit, done)
     return done + Purged(more=not _left(limit, done))
 
 
-def _delete_runs(db: psycopg.Connection[Any], windows: Windows, ids: list[str], *, bare: bool) -> Purged:
+def _delete_runs(db: psycopg.Connection[Any], bounds: Bounds, ids: list[str], *, bare: bool) -> Purged:
     if not ids:
         return Purged()
-    ((events,),) = _rows(db, "SELECT count(*) FROM event WHERE run = ANY(%(ids)s::text[])", windows, ids=ids)
-    _changed(db, "DELETE FROM run WHERE id = ANY(%(ids)s::text[])", windows, ids=ids)
-    writes = _changed(db, _WRITES_OF_RUNS, windows, ids=ids) if bare else 0
+    ((events,),) = _rows(db, "SELECT count(*) FROM event WHERE run = ANY(%(ids)s::text[])", bounds, ids=ids)
+    _changed(db, "DELETE FROM run WHERE id = ANY(%(ids)s::text[])", bounds, ids=ids)
+    writes = _changed(db, _WRITES_OF_RUNS, bounds, ids=ids) if bare else 0
     return Purged(runs=len(ids), events=events, writes=writes)
 
 
 def _delete_conversation(
-    db: psycopg.Connection[Any], windows: Windows, conversation: str, limit: int, done: Purged
+    db: psycopg.Connection[Any], bounds: Bounds, conversation: str, limit: int, done: Purged
 ) -> Purged:
     """Its runs first, as many as there is room for: there may be thousands."""
-    runs = _ids(db, _RUNS_OF, windows, id=conversation, limit=_left(limit, done) + 1)
+    runs = _ids(db, _RUNS_OF, bounds, id=conversation, limit=_left(limit, done) + 1)
     # The last one goes with its conversation: until then it says how that stands.
-    done += _delete_runs(db, windows, runs[:-1], bare=False)
+    done += _delete_runs(db, bounds, runs[:-1], bare=False)
     if not _left(limit, done):
         return done
-    done += _delete_runs(db, windows, runs[-1:], bare=False)
+    done += _delete_runs(db, bounds, runs[-1:], bare=False)
     counted = "SELECT count(*) FROM message WHERE conversation = %(id)s"
-    ((messages,),) = _rows(db, counted, windows, id=conversation)
-    _changed(db, "DELETE FROM conversation WHERE id = %(id)s", windows, id=conversation)
-    writes = _changed(db, _WRITES_OF_CONVERSATION, windows, id=conversation)
+    ((messages,),) = _rows(db, counted, bounds, id=conversation)
+    _changed(db, "DELETE FROM conversation WHERE id = %(id)s", bounds, id=conversation)
+    writes = _changed(db, _WRITES_OF_CONVERSATION, bounds, id=conversation)
     return done + Purged(conversations=1, messages=messages, writes=writes)
 
 
@@ -136,13 +118,13 @@ def _left(limit: int, done: Purged) -> int:
     return max(limit - done.runs - done.conversations - done.messages // 10 - done.writes, 0)
 
 
-def _rows(db: psycopg.Connection[Any], statement: str, windows: Windows, **values: Any) -> list[Any]:
-    return db.execute(statement.encode(), {**windows._asdict(), **values}).fetchall()
+def _rows(db: psycopg.Connection[Any], statement: str, bounds: Bounds, **values: Any) -> list[Any]:
+    return db.execute(statement.encode(), {**bounds._asdict(), **values}).fetchall()
 
 
-def _ids(db: psycopg.Connection[Any], statement: str, windows: Windows, **values: Any) -> list[str]:
-    return [row[0] for row in _rows(db, statement, windows, **values)]
+def _ids(db: psycopg.Connection[Any], statement: str, bounds: Bounds, **values: Any) -> list[str]:
+    return [row[0] for row in _rows(db, statement, bounds, **values)]
 
 
-def _changed(db: psycopg.Connection[Any], statement: str, windows: Windows, **values: Any) -> int:
-    return db.execute(statement.encode(), {**windows._asdict(), **values}).rowcount
+def _changed(db: psycopg.Connection[Any], statement: str, bounds: Bounds, **values: Any) -> int:
+    return db.execute(statement.encode(), {**bounds._asdict(), **values}).rowcount

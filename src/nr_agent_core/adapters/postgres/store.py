@@ -175,7 +175,7 @@ class PostgresStore:
 
     def purge(self, retention: "Retention", *, limit: int = 200) -> "Purged":
         """Delete one portion of what is past its window, in one transaction (see the port for what is kept)."""
-        gone = self._read(lambda db: purge.portion(db, purge.Windows.at(retention, self._time_of(db)), limit))
+        gone = self._read(lambda db: purge.portion(db, retention.bounds(self._time_of(db)), limit))
         if gone.runs or gone.conversations:
             # What was read of them says more than what is stored now.
             self._windows = codec.Windows()
@@ -183,7 +183,7 @@ class PostgresStore:
 
     def purgeable(self, retention: "Retention") -> "Purged":
         """What :meth:`purge` would delete by now if it were called to the end."""
-        return self._read(lambda db: purge.everything(db, purge.Windows.at(retention, self._time_of(db))))
+        return self._read(lambda db: purge.everything(db, retention.bounds(self._time_of(db))))
 
     def tidy(self) -> None:
         """Nothing: the server's autovacuum takes care of what was deleted or forgotten."""

@@ -3,10 +3,9 @@ What is past its window goes, inside a transaction that somebody else opened (O2
 """
 
 import sqlite3
-from typing import NamedTuple
 
 from nr_agent_core.adapters.sqlite.schema import SETTLED
-from nr_agent_core.ports.retention import Purged, Retention
+from nr_agent_core.ports.retention import Bounds, Purged
 
 _LAST_RUN = "SELECT number FROM run AS last WHERE last.conversation = {of} ORDER BY number DESC LIMIT 1"
 _LAST_EVENT = "(SELECT at FROM event WHERE event.run = run.id ORDER BY seq DESC LIMIT 1)"
@@ -56,67 +55,47 @@ _EVERYTHING = f"""
 """
 
 
-class Windows(NamedTuple):
-    """
-    A retention at one moment.
-    """
-
-    runs_until: float
-    conversations_until: float
-    with_writes: bool
-    writes_up_to: int
-
-    @classmethod
-    def at(cls, retention: Retention, now: float) -> "Windows":
-        """What *retention* means at the time *now*."""
-        with_writes = retention.write_days is not None
-        up_to = min(retention.writes_up_to, 2**63 - 1)
-        return cls(retention.runs_until(now), retention.conversations_until(now), with_writes, up_to)
-
-
-def everything(db: sqlite3.Connection, windows: Windows) -> Purged:
+def everything(db: sqlite3.Connection, bounds: Bounds) -> Purged:
     """What would go by now."""
-    conversations, messages, runs, events, writes = db.execute(_EVERYTHING, windows._asdict()).fetchone()
+    conversations, messages, runs, events, writes = db.execute(_EVERYTHING, bounds._asdict()).fetchone()
     return Purged(conversations=conversations, messages=messages, runs=runs, events=events, writes=writes)
 
 
-def portion(db: sqlite3.Connection, windows: Windows, limit: int) -> Purged:
+def portion(db: sqlite3.Connection, bounds: Bounds, limit: int) -> Purged:
     """Delete about *limit* things, at least one."""
     limit = max(limit, 1)
-    values = {**windows._asdict(), "limit": limit}
+    values = {**bounds._asdict(), "limit": limit}
     done = Purged(writes=db.execute(_ENTRIES, values).rowcount)
     for run_id, conversation in db.execute(_OLD_RUNS, {**values, "limit": _left(limit, done)}).fetchall():
-        done += _delete_run(db, windows, run_id, bare=conversation is None)
+        done += _delete_run(db, bounds, run_id, bare=conversation is None)
     for (conversation,) in db.execute(_DEAD_CONVERSATIONS, {**values, "limit": _left(limit, done)}).fetchall():
-        done = _delete_conversation(db, windows, conversation, limit, done)
+        done = _delete_conversation(db, bounds, conversation, limit, done)
         if not _left(limit, done):
             break
     return done + Purged(more=not _left(limit, done))
 
 
-def _delete_run(db: sqlite3.Connection, windows: Windows, run_id: str, *, bare: bool) -> Purged:
+def _delete_run(db: sqlite3.Connection, bounds: Bounds, run_id: str, *, bare: bool) -> Purged:
     (events,) = db.execute("SELECT count(*) FROM event WHERE run = ?", (run_id,)).fetchone()
     db.execute("DELETE FROM run WHERE id = ?", (run_id,))
-    writes = db.execute(_WRITES_OF_RUN, {**windows._asdict(), "id": run_id}).rowcount if bare else 0
+    writes = db.execute(_WRITES_OF_RUN, {**bounds._asdict(), "id": run_id}).rowcount if bare else 0
     return Purged(runs=1, events=events, writes=writes)
 
 
-def _delete_conversation(
-    db: sqlite3.Connection, windows: Windows, conversation: str, limit: int, done: Purged
-) -> Purged:
+def _delete_conversation(db: sqlite3.Connection, bounds: Bounds, conversation: str, limit: int, done: Purged) -> Purged:
     """Its runs first, as many as there is room for: there may be thousands."""
     room = _left(limit, done)
     runs = db.execute(_RUNS_OF, (conversation, room + 1)).fetchall()
     # The last one goes with its conversation: until then it says how that stands.
     for run_id, _ in runs[:-1]:
-        done += _delete_run(db, windows, run_id, bare=False)
+        done += _delete_run(db, bounds, run_id, bare=False)
     if not _left(limit, done):
         return done
     for run_id, _ in runs[-1:]:
-        done += _delete_run(db, windows, run_id, bare=False)
+        done += _delete_run(db, bounds, run_id, bare=False)
     (messages,) = db.execute("SELECT count(*) FROM message WHERE conversation = ?", (conversation,)).fetchone()
     db.execute("DELETE FROM conversation WHERE id = ?", (conversation,))
-    writes = db.execute(_WRITES_OF_CONVERSATION, {**windows._asdict(), "id": conversation}).rowcount
+    writes = db.execute(_WRITES_OF_CONVERSATION, {**bounds._asdict(), "id": conversation}).rowcount
     return done + Purged(conversations=1, messages=messages, writes=writes)
 
 

@@ -131,7 +131,7 @@ class SqliteStore:
         from nr_agent_core.adapters.sqlite import purge
 
         with WriteTransaction(self._connections) as db:
-            gone = purge.portion(db, purge.Windows.at(retention, self._clock.now()), limit)
+            gone = purge.portion(db, retention.bounds(self._clock.now()), limit)
         if gone.runs or gone.conversations:
             # What was read of them says more than what is stored now.
             self._windows = codec.Windows()
@@ -142,7 +142,7 @@ class SqliteStore:
         from nr_agent_core.adapters.sqlite import purge
 
         with self._connections.of_this_thread() as db:
-            return purge.everything(db, purge.Windows.at(retention, self._clock.now()))
+            return purge.everything(db, retention.bounds(self._clock.now()))
 
     def tidy(self) -> None:
         """Cut the write-ahead log to nothing if nobody reads or writes for a moment; see :meth:`checkpoint`."""
