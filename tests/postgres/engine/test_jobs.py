@@ -1,16 +1,14 @@
 """
-The queue of the engine: a run and its job in one transaction, also in the host's; jobs of dead workers.
+The queue of the engine: its tables, a run and its job in one transaction, jobs of dead workers.
 """
 
 import threading
 import time
-from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
 
 import psycopg
 import pytest
-from psycopg.rows import dict_row
 
 from nr_agent_core import (
     Chat,
@@ -18,9 +16,7 @@ from nr_agent_core import (
     InvalidValueError,
     ProviderError,
     QueueNotInstalledError,
-    Reader,
     RunStatus,
-    SendOutcome,
 )
 from nr_agent_core.adapters.memory import MemoryStore
 from nr_agent_core.adapters.postgres import PostgresStore
@@ -29,53 +25,8 @@ from nr_agent_core.testing import ScriptedModel
 from nr_agent_core.testing.contracts.queue_site import PATIENCE, Worker, settle, wait_until
 from nr_agent_core.testing.contracts.run_script import RunScript
 from nr_agent_core.testing.contracts.store_contract import opened
+from tests.postgres.engine.tables import ANNA, behind, jobs, status
 from tests.postgres_server import Server
-
-ANNA = Reader("anna")
-
-
-@pytest.fixture
-def store(postgres: Server) -> Iterator[PostgresStore]:
-    """A store in a schema of its own, without the engine's tables."""
-    with closing(PostgresStore(postgres.dsn(), schema=postgres.schema(), patience=20)) as store:
-        store.conversation_row("none")
-        yield store
-
-
-@pytest.fixture
-def queue(store: PostgresStore) -> ProcrastinateRunQueue:
-    """The queue over it, installed."""
-    queue = ProcrastinateRunQueue(store, stalled_after=1.0)
-    queue.install()
-    return queue
-
-
-@pytest.fixture
-def chat(queue: ProcrastinateRunQueue) -> Chat:
-    """A chat over both."""
-    return Chat(store=queue.store, queue=queue, model=ScriptedModel(otherwise="Hello."))
-
-
-@pytest.fixture
-def host(store: PostgresStore) -> Iterator[psycopg.Connection[Any]]:
-    """The host's own connection."""
-    with psycopg.connect(store.dsn) as db:
-        yield db
-
-
-def jobs(store: PostgresStore, columns: str = "args") -> list[Any]:
-    """The jobs that are there."""
-    with psycopg.connect(store.dsn) as db:
-        found = db.execute(f"SELECT {columns} FROM {store.schema}.procrastinate_jobs ORDER BY id".encode()).fetchall()
-    return [row[0] if len(row) == 1 else row for row in found]
-
-
-def behind(store: PostgresStore, statement: str, *values: object) -> None:
-    """Change something of the engine behind its back."""
-    with psycopg.connect(store.dsn) as db:
-        db.execute(f"SET search_path = {store.schema}".encode())
-        db.execute(statement.encode(), values)
-
 
 # ------------------------------------------------------------------------------------- setting up
 
@@ -151,7 +102,7 @@ def test_a_job_is_gone_once_its_run_was_driven(chat: Chat, store: PostgresStore)
     working = threading.Thread(target=lambda: chat.work(stop=stop))
     working.start()
 
-    wait_until(lambda: _status(store, sent.run_id) is RunStatus.COMPLETED)
+    wait_until(lambda: status(store, sent.run_id) is RunStatus.COMPLETED)
     stop.set()
     working.join(PATIENCE)
 
@@ -159,11 +110,6 @@ def test_a_job_is_gone_once_its_run_was_driven(chat: Chat, store: PostgresStore)
     with psycopg.connect(store.dsn) as db:
         left = db.execute(f"SELECT count(*) FROM {store.schema}.procrastinate_workers".encode()).fetchone()
     assert left == (0,)
-
-
-def _status(store: PostgresStore, run_id: str | None) -> RunStatus | None:
-    row = store.run_row(str(run_id))
-    return None if row is None else row.status
 
 
 def test_a_retry_is_a_job_for_its_time(store: PostgresStore, queue: ProcrastinateRunQueue) -> None:
@@ -187,7 +133,7 @@ def test_a_retry_is_a_job_for_its_time(store: PostgresStore, queue: Procrastinat
     # Its time comes, for the engine and for the run.
     behind(store, "UPDATE run SET not_before = 0")
     behind(store, "UPDATE procrastinate_jobs SET scheduled_at = now()")
-    wait_until(lambda: _status(store, sent.run_id) is RunStatus.COMPLETED)
+    wait_until(lambda: status(store, sent.run_id) is RunStatus.COMPLETED)
     stop.set()
     working.join(PATIENCE)
 
@@ -279,7 +225,7 @@ def test_a_job_whose_end_could_not_be_stored_is_ended_by_its_worker(
 
     with Worker(queue, lambda run_id: settle(store, run_id)) as worker:
         worker.until("r1")
-        wait_until(lambda: _status(store, "r1") is RunStatus.CANCELLED)
+        wait_until(lambda: status(store, "r1") is RunStatus.CANCELLED)
         wait_until(lambda: jobs(store, "status::text") == ["doing"])
         behind(store, "DROP TRIGGER refused ON procrastinate_jobs")
         wait_until(lambda: jobs(store) == [])
@@ -298,120 +244,4 @@ def test_a_worker_outlives_its_connections(store: PostgresStore, queue: Procrast
             )
         queue.commit([RunScript("r2").start(queued=True)])
         worker.until("r2")
-    assert _status(store, "r2") is RunStatus.CANCELLED
-
-
-# -------------------------------------------------------------------- in the transaction of a host
-
-
-def test_a_message_is_part_of_the_hosts_transaction(
-    chat: Chat, store: PostgresStore, host: psycopg.Connection[Any]
-) -> None:
-    """(R6) Message, run and job are there once the host commits, together with the host's own rows."""
-    host.execute("CREATE TEMPORARY TABLE own(number int)")
-    host.execute("INSERT INTO own VALUES (1)")
-
-    sent = chat.send("Hi", ANNA, queued=True, connection=host)
-
-    assert (sent.outcome, sent.status) == (SendOutcome.ACCEPTED, RunStatus.QUEUED)
-    assert (store.run_row(str(sent.run_id)), store.conversation_row(sent.conversation), jobs(store)) == (None, None, [])
-    host.commit()
-    assert _status(store, sent.run_id) is RunStatus.QUEUED
-    assert [message.text for message in store.messages(sent.conversation)] == ["Hi"]
-    assert jobs(store) == [{"run_id": sent.run_id}]
-    assert host.execute("SELECT number FROM own").fetchall() == [(1,)]
-
-
-def test_a_message_is_gone_when_the_host_rolls_back(
-    chat: Chat, store: PostgresStore, host: psycopg.Connection[Any]
-) -> None:
-    """Nothing of it is left, and nobody was told."""
-    sent = chat.send("Hi", ANNA, queued=True, connection=host)
-
-    host.rollback()
-
-    assert (store.run_row(str(sent.run_id)), store.conversation_row(sent.conversation), jobs(store)) == (None, None, [])
-
-
-def test_what_is_refused_leaves_the_hosts_transaction_usable(
-    chat: Chat, store: PostgresStore, host: psycopg.Connection[Any]
-) -> None:
-    """(O1) A busy conversation costs the host nothing of its own."""
-    first = chat.send("Hi", ANNA, queued=True)
-    second = chat.open(ANNA)
-    queue = chat.runtime.wiring.queue
-    assert queue is not None
-    script = RunScript("second", conversation=first.conversation)
-    host.execute("CREATE TEMPORARY TABLE own(number int)")
-
-    with pytest.raises(Exception, match="busy"):
-        queue.commit([script.start(queued=True)], connection=host)
-    sent = chat.send("Hi", ANNA, conversation=second, queued=True, connection=host)
-    host.execute("INSERT INTO own VALUES (1)")
-    host.commit()
-
-    assert _status(store, sent.run_id) is RunStatus.QUEUED
-    assert host.execute("SELECT count(*) FROM own").fetchone() == (1,)
-    assert store.run_row("second") is None
-
-
-@pytest.mark.parametrize("factory", [psycopg.Cursor, psycopg.ClientCursor])
-def test_a_connection_is_left_as_it_was(
-    chat: Chat, store: PostgresStore, host: psycopg.Connection[Any], factory: Any
-) -> None:
-    """Rows, search path and autocommit are the host's; what it does next is done as before."""
-    host.row_factory = dict_row
-    host.cursor_factory = factory
-    host.execute("SET search_path = public")
-
-    chat.send("Hi", ANNA, queued=True, connection=host)
-
-    assert host.execute("SHOW search_path").fetchone() == {"search_path": "public"}
-    assert host.execute("SELECT to_regclass('run') IS NULL AS hidden").fetchone() == {"hidden": True}
-    host.commit()
-    assert len(jobs(store)) == 1
-
-
-def test_a_connection_in_a_block_of_its_own_transaction(chat: Chat, store: PostgresStore) -> None:
-    """An autocommitting connection is one while a transaction is open on it, as frameworks do it."""
-    with psycopg.connect(store.dsn, autocommit=True) as host:
-        with host.transaction():
-            sent = chat.send("Hi", ANNA, queued=True, connection=host)
-        assert _status(store, sent.run_id) is RunStatus.QUEUED
-        with host.transaction(force_rollback=True):
-            lost = chat.send("Hi", ANNA, queued=True, connection=host)
-        assert _status(store, lost.run_id) is None
-
-
-def test_a_connection_without_a_transaction_is_refused(chat: Chat, store: PostgresStore) -> None:
-    """It would commit by itself, and the host could not take it back. Nothing was stored."""
-    with (
-        psycopg.connect(store.dsn, autocommit=True) as host,
-        pytest.raises(InvalidValueError, match="transaction open"),
-    ):
-        chat.send("Hi", ANNA, queued=True, connection=host)
-    with psycopg.connect(store.dsn) as host:
-        with pytest.raises(psycopg.Error):
-            host.execute("SELECT 1 / 0")
-        with pytest.raises(InvalidValueError, match="inerror"):
-            chat.send("Hi", ANNA, queued=True, connection=host)
-    with pytest.raises(InvalidValueError, match="psycopg connection"):
-        chat.send("Hi", ANNA, queued=True, connection=object())
-
-    assert jobs(store) == []
-
-
-def test_a_message_that_starts_no_run_is_part_of_the_transaction_too(
-    chat: Chat, store: PostgresStore, host: psycopg.Connection[Any]
-) -> None:
-    """(C4) What is delivered is stored, or taken back, with the host's own rows."""
-    sent = chat.send("Hi", ANNA, queued=True)
-    chat.runtime.cancel(str(sent.run_id), "anna")
-    before = store.messages(sent.conversation)
-
-    delivered = chat.send("weiter", ANNA, conversation=sent.conversation, queued=True, connection=host)
-    during = store.messages(sent.conversation)
-    host.rollback()
-
-    assert delivered.outcome is SendOutcome.DELIVERED
-    assert during == before == store.messages(sent.conversation)
+    assert status(store, "r2") is RunStatus.CANCELLED
