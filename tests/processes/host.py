@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import signal
 import sqlite3
+import threading
 import time
 from collections.abc import Mapping
 from contextlib import closing
@@ -28,6 +29,8 @@ ANNA = Reader("anna")
 SPAWN = multiprocessing.get_context("spawn")
 STARTED: list[Any] = []
 PATIENCE = float(os.environ.get("NR_PATIENCE", "60"))
+COMMITTING = threading.Lock()
+"""Held by whoever commits in a process that will be stopped: see :func:`never_stopped_in_commit`."""
 
 
 class ShiftedClock:
@@ -72,7 +75,7 @@ class Host:
     def chat(self) -> Chat:
         """A chat over the host's one store."""
         return Chat(
-            store=self._store(),
+            store=self.store(),
             model=ScriptedModel(otherwise=_model),
             tools=[self._tool()],
             access=RoleAccess(owner_decides=True, administrators={"boss"}),
@@ -106,6 +109,11 @@ class Host:
             for (trigger,) in file.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
                 file.execute(f"DROP TRIGGER {trigger}")
             return file.execute(change).rowcount
+
+    def store(self) -> UnitOfWork:
+        """The host's one store, anew."""
+        store = self._store()
+        return never_stopped_in_commit(store) if "SIGSTOP" in (self.before, self.after) else store
 
     def _store(self) -> UnitOfWork:
         clock = ShiftedClock(self.shift)
@@ -141,8 +149,28 @@ def _model(request: Any) -> Any:
 
 
 def _signal_self(name: str | None) -> None:
-    if name is not None:
+    if name == "SIGSTOP":
+        with COMMITTING:
+            os.kill(os.getpid(), signal.SIGSTOP)
+    elif name is not None:
         os.kill(os.getpid(), getattr(signal, name))
+
+
+def never_stopped_in_commit(store: UnitOfWork) -> UnitOfWork:
+    """
+    *store*, of which no commit is at work when this process stops itself.
+
+    A process that is stopped within a transaction keeps its locks for as long as it is stopped. That another
+    thread of it commits at that moment is a matter of chance, and not what is told here.
+    """
+    commit = store.commit
+
+    def alone(*given: Any, **named: Any) -> None:
+        with COMMITTING:
+            commit(*given, **named)
+
+    setattr(store, "commit", alone)  # noqa: B010 - of this one object
+    return store
 
 
 def log(path: Path, line: str) -> None:

@@ -21,7 +21,7 @@ from nr_agent_core.ports.run_queue import RunQueue
 from nr_agent_core.ports.unit_of_work import UnitOfWork
 from nr_agent_core.testing.contracts.queue_site import wait_until
 from nr_agent_core.testing.scripted_model import ScriptedModel
-from tests.processes.host import ANNA, Host, ShiftedClock, _model, log, start
+from tests.processes.host import ANNA, Host, _model, log, start
 
 
 @attrs.frozen(kw_only=True)
@@ -37,7 +37,7 @@ class QueueHost(Host):
 
     def chat(self) -> Chat:
         """A chat over the host's one store and queue."""
-        store = self._store()
+        store = self.store()
         return Chat(
             store=store,
             queue=self.queue(store),
@@ -45,13 +45,6 @@ class QueueHost(Host):
             tools=[self._tool()],
             access=RoleAccess(owner_decides=True, administrators={"boss"}),
         )
-
-    def _store(self) -> UnitOfWork:
-        if self.dsn is None:
-            return super()._store()
-        # A stopped process may hold a transaction, which the server ends after twice the patience. Whoever waited in
-        # vain is brought its run again half a minute later: all of that has to fit into the patience of a test.
-        return PostgresStore(self.dsn, schema=self.schema, connections=4, patience=8.0, clock=ShiftedClock(self.shift))
 
     def queue(self, store: UnitOfWork) -> RunQueue:
         """The queue over *store*."""

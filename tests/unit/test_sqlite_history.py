@@ -257,7 +257,7 @@ def test_writes_that_came_before_their_message_are_told(make: Callable[[], Sqlit
     assert store.history("c1", budget=50) == make().history("c1", budget=50)
 
 
-def test_a_plain_turn_takes_seventeen_statements_in_two_commits(make: Callable[[], SqliteStore]) -> None:
+def test_a_plain_turn_takes_fourteen_statements_in_two_commits(make: Callable[[], SqliteStore]) -> None:
     """Row, history and two commits; the number is part of what a turn costs."""
     store = make()
     opened(store, "c1")
@@ -275,8 +275,7 @@ def test_a_plain_turn_takes_seventeen_statements_in_two_commits(make: Callable[[
 
     seen = statements(store, plain_turn)
 
-    # One event more than a turn with a reading tool.
-    assert len(seen) == 18, seen
+    assert len(seen) == 14, seen
     assert [statement for statement in seen if statement.startswith(("BEGIN", "COMMIT"))] == [
         "BEGIN IMMEDIATE",
         "COMMIT",

@@ -43,7 +43,10 @@ _GO_ON = """
 """
 # The one place where a lease is read (R8).
 _CLAIM = _GO_ON + "AND (status = 'queued' AND not_before <= ? OR status = 'running' AND lease_until <= ?)"
-_EVENT = "INSERT INTO event(run, seq, kind, at, facts, content) VALUES (?, ?, ?, ?, ?, ?)"
+_EVENTS = "INSERT INTO event(run, seq, kind, at, facts, content) VALUES "
+_EVENT = "(?, ?, ?, ?, ?, ?)"
+_AT_ONCE = 32
+"""Events of one statement; a segment brings a handful."""
 _WRITE = """
     INSERT INTO tool_write(run, conversation, seq, record_table, record_uid, uid_type, kind)
     VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -136,9 +139,12 @@ def _append(db: sqlite3.Connection, columns: codec.AppendColumns, now: float) ->
         if columns.redacted:
             with rewriting(db):
                 db.executemany(_REDACT, [(content, run.id, number) for number, content in columns.redacted])
-    events = [(run.id, number, kind, now, facts, content) for number, kind, facts, content in columns.events]
     try:
-        db.executemany(_EVENT, events)
+        for start in range(0, len(columns.events), _AT_ONCE):
+            values: list[object] = []
+            for number, kind, facts, content in columns.events[start : start + _AT_ONCE]:
+                values += (run.id, number, kind, now, facts, content)
+            db.execute(_EVENTS + ", ".join([_EVENT] * (len(values) // 6)), values)
     except sqlite3.IntegrityError as error:
         _raise_refusal_of_plain(error)
         raise StoredFormError(f"run {run.id!r}", "its stream is longer than its row says") from None
@@ -200,4 +206,4 @@ def _let_go(db: sqlite3.Connection, columns: codec.LetGoColumns, now: float) -> 
     said = (columns.status.value, columns.reason.value, code, error, columns.outside)
     db.execute(_END, (number + 1, *said, run_id))
     db.execute(_FORGET, (run_id,))
-    db.execute(_EVENT, (run_id, number, columns.kind, now, columns.facts, None))
+    db.execute(_EVENTS + _EVENT, (run_id, number, columns.kind, now, columns.facts, None))

@@ -3,12 +3,14 @@ The store in one SQLite file.
 """
 
 import os
+import sqlite3
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from nr_agent_core import codec
 from nr_agent_core.adapters.sqlite import conversations, runs
 from nr_agent_core.adapters.sqlite.appending import next_position, store_change
+from nr_agent_core.adapters.sqlite.commit_group import CommitGroup
 from nr_agent_core.adapters.sqlite.connections import Connections, WriteTransaction
 from nr_agent_core.adapters.sqlite.history import FileSource
 from nr_agent_core.defaults.clock import SystemClock
@@ -70,6 +72,7 @@ class SqliteStore:
         self._clock: Clock = clock or SystemClock()
         self._sealing = codec.Sealing(cipher)
         self._connections = Connections(name, synchronous, float(busy_timeout), sealed=self._sealing.seals)
+        self._commits = CommitGroup(self._connections)
         self._windows, self._process = codec.Windows(), os.getpid()
 
     def now(self) -> float:
@@ -98,11 +101,14 @@ class SqliteStore:
         stored = codec.with_redaction([codec.columns_of(change) for change in changes], self._contents)
         if not stored:
             return
-        with WriteTransaction(self._connections) as db:
+
+        def write(db: sqlite3.Connection) -> None:
             # Read once nobody else can write: leases and stamps are as of now, not as of the wait before.
             now = self._clock.now()
             for columns in self._sealing.seal(stored, lambda conversation: next_position(db, conversation)):
                 store_change(db, columns, now)
+
+        self._commits.commit(write)
 
     def rotate(self, *, chunk: int = 500) -> "Rotation":
         """
