@@ -66,6 +66,7 @@ def test_without_the_key_nothing_is_read_and_nothing_stored(place: Place) -> Non
             "history": (partial(other.store.history, budget=1000), conversation),
             "send": (partial(other.chat("Hello.").send, conversation=conversation), "Hello?", ANNA),
             "view": (other.chat("Hello.").view, conversation, ANNA),
+            "inbox": (other.chat("Hello.").runtime.inbox, ANNA),
             "cancel": (other.chat("Hello.").cancel, conversation, ANNA),
             "decide": (decide, world, other.chat(ANSWER), sent),
         }

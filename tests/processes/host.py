@@ -151,7 +151,8 @@ def _model(request: Any) -> Any:
 def _signal_self(name: str | None) -> None:
     if name == "SIGSTOP":
         with COMMITTING:
-            os.kill(os.getpid(), signal.SIGSTOP)
+            # To this thread: a signal to the process may be taken by another one while this one goes on.
+            signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)
     elif name is not None:
         os.kill(os.getpid(), getattr(signal, name))
 

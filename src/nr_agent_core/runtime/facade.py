@@ -177,6 +177,9 @@ class Runtime:
         Args:
             actor: who decides.
             limit: the most items.
+
+        Raises:
+            ContentKeyError: the key of a run that waits is not here; an inbox without it would say that nothing waits.
         """
         reader, limit = reader_of(actor), whole_number("the limit of an inbox", limit, least=1)
         rows = self._decidable(reader, at_once=max(limit, _AT_ONCE))
