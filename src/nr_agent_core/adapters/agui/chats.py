@@ -52,6 +52,11 @@ class ShownMessage(Protocol):
         ...
 
     @property
+    def run_id(self) -> str | None:
+        """Of which run it is."""
+        ...
+
+    @property
     def notices(self) -> Sequence[ShownNotice]:
         """What stands beside it."""
         ...
