@@ -57,6 +57,7 @@ test-default: $(VENV)/.ok
 		--cov-branch --cov-fail-under=$(COVERAGE_BAR) $(MEASURED)
 	@echo "== the rest of the suite, without measuring coverage"
 	$(SUITE) $(MEASURED:%=--ignore=%)
+	@echo "== not among them: make agui and make mcp, which need node, and make postgres, make chaos-short, make simulate"
 
 test-others: $(VENV)/.ok
 	@.ci/test-others $(BIN)/python $(SUPPORTED)

@@ -7,7 +7,7 @@ import json
 import shutil
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from starlette.routing import Route
 
 from nr_agent_core import AsyncChat, FailureClass, ProviderError, Reader
 from nr_agent_core.adapters.agui import MEDIA_TYPE, AsyncAgUiEndpoint
+from nr_agent_core.adapters.agui.encoder import BEAT
 from nr_agent_core.adapters.memory import MemoryStore
 from nr_agent_core.testing import ManualClock, round_of
 from tests.chat.world import CREATE, World
@@ -48,12 +49,17 @@ def client_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @contextlib.contextmanager
 def served(chat: AsyncChat) -> Iterator[str]:
-    """The address of a server that answers AG-UI requests by *chat*."""
+    """The address of a server that answers AG-UI requests by *chat*, with a comment before every event."""
     endpoint = AsyncAgUiEndpoint(chat)
+
+    async def beaten(frames: AsyncIterator[str]) -> AsyncIterator[str]:
+        async for frame in frames:
+            yield BEAT
+            yield frame
 
     async def answer(request: Request) -> StreamingResponse:
         reader = Reader(request.headers["x-reader"])
-        return StreamingResponse(endpoint.frames(await request.body(), reader), media_type=MEDIA_TYPE)
+        return StreamingResponse(beaten(endpoint.frames(await request.body(), reader)), media_type=MEDIA_TYPE)
 
     app = Starlette(routes=[Route("/agui", answer, methods=["POST"])])
     server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=0, log_level="error", lifespan="off"))

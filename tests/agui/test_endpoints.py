@@ -82,13 +82,12 @@ class _Waiting:
         return self._model.complete(request)
 
 
-def test_silence_is_bridged_by_comments() -> None:
+def test_silence_is_bridged_by_comments_in_a_loop() -> None:
     """While the model thinks, a comment comes now and then: no event of the protocol, and none behind the end."""
-    store = MemoryStore(ManualClock())
 
     async def read() -> list[str]:
         may_answer = asyncio.Event()
-        chat = AsyncChat(**{**Desk(store).parts(), "model": _Waiting(may_answer)})
+        chat = AsyncChat(**{**Desk(MemoryStore(ManualClock())).parts(), "model": _Waiting(may_answer)})
         frames = []
         async for frame in AsyncAgUiEndpoint(chat, heartbeat=0.001).frames(BODY, ANNA):
             frames.append(frame)
@@ -96,10 +95,41 @@ def test_silence_is_bridged_by_comments() -> None:
                 may_answer.set()
         return frames
 
-    frames = asyncio.run(read())
+    bridged(asyncio.run(read()))
+
+
+def test_silence_is_bridged_by_comments_in_a_thread() -> None:
+    """The same for a plain chat."""
+    may_answer = threading.Event()
+
+    def answer(request: Any) -> str:
+        assert may_answer.wait(PATIENCE)
+        return "Done."
+
+    chat = Chat(**{**Desk(MemoryStore(ManualClock())).parts(), "model": ScriptedModel(answer)})
+    frames = []
+    for frame in AgUiEndpoint(chat, heartbeat=0.001).frames(BODY, ANNA):
+        frames.append(frame)
+        if frames.count(": \n\n") == 3:
+            may_answer.set()
+
+    bridged(frames)
+
+
+def bridged(frames: list[str]) -> None:
+    """Three comments at least, and a whole turn around them."""
     assert frames.count(": \n\n") >= 3
+    assert json.loads(next(frame for frame in frames if frame != ": \n\n")[6:])["type"] == "RUN_STARTED"
     assert json.loads(frames[-1][6:])["type"] == "RUN_FINISHED"
     assert json.loads(next(frame for frame in frames if "CONTENT" in frame)[6:])["delta"] == "Done."
+
+
+@pytest.mark.parametrize("heartbeat", [None, 5.0])
+def test_without_silence_there_is_no_comment(heartbeat: float | None) -> None:
+    """A turn that is told at once is told as without a heartbeat."""
+    chat = Chat(**Desk(MemoryStore(ManualClock()), ("Done.",)).parts())
+
+    assert ": \n\n" not in list(AgUiEndpoint(chat, heartbeat=heartbeat).frames(BODY, ANNA))
 
 
 def test_a_model_that_runs_out_of_time_is_no_silence() -> None:
@@ -160,10 +190,12 @@ def test_sentences_are_the_hosts_own(world: World) -> None:
 )
 def test_options_outside_what_is_allowed_are_refused(options: dict[str, Any]) -> None:
     """At the start, not at the first request."""
-    chat = AsyncChat(**Desk(MemoryStore(ManualClock())).parts())
+    parts = Desk(MemoryStore(ManualClock())).parts()
 
     with pytest.raises(InvalidValueError):
-        AsyncAgUiEndpoint(chat, **options)
+        AsyncAgUiEndpoint(AsyncChat(**parts), **options)
+    with pytest.raises(InvalidValueError):
+        AgUiEndpoint(Chat(**parts), **options)
 
 
 def test_a_snapshot_holds_the_newest_messages(world: World) -> None:

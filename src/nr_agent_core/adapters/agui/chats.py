@@ -119,6 +119,10 @@ class Turn(Iterator[TurnEvent], Protocol):
     A turn that is told while it happens.
     """
 
+    def ready(self, seconds: float) -> bool:
+        """Whether the next event is there after so many seconds."""
+        ...
+
     def close(self) -> None:
         """Read no more of it."""
         ...
