@@ -16,6 +16,8 @@ from nr_agent_core.testing.scripted_model import Cut
 from tests.agui.screen import Screen
 from tests.asynchronous.blocking import BlockingChat
 from tests.asynchronous.desk import Desk
+from tests.chat import standings as made
+from tests.chat.queue_at_hand import QueueAtHand, drive
 from tests.chat.world import ACCESS, CREATE, DORA, ELSEWHERE, ROOT, World
 
 CALLS = st.builds(lambda name, n: call(name, n=n), st.sampled_from(["search", "save", "unknown"]), st.integers(1, 3))
@@ -211,3 +213,28 @@ def test_the_stored_messages_are_those_of_both_roles(world: World) -> None:
         (MessageRole.USER.value, strange.replace("\u0000", "")),
         (MessageRole.ASSISTANT.value, strange),
     ]
+
+
+def test_with_a_queue_a_decision_is_handed_over_and_looked_at_later(world: World) -> None:
+    """(R6) The worker drives the run; the client is told how it stands, and a look shows what came of it."""
+    chat = world.chat(CREATE, "Angelegt.", queue=QueueAtHand(world.store))
+    screen = Screen(chat)
+    screen.say("Lege eine Seite 'Team' an.")
+
+    assert screen.decide() == "RUN_FINISHED"
+    assert screen.end["result"] == {"status": "queued"}
+    assert world.host.executed == []
+    drive(chat)
+    screen.look()
+    assert screen.answers == ["Angelegt."]
+    assert screen.end["result"] == {"status": "idle"}
+
+
+def test_a_run_that_is_taken_over_first_is_shown_as_it_ended(world: World) -> None:
+    """(R8) A message after a crash: the run that died ends first, then the new one; both answers are shown."""
+    _, conversation = made.running_expired(world)
+    screen = Screen(world.chat("Die erste Antwort.", "Die zweite Antwort."), thread=conversation)
+    screen.say("Und nun?")
+
+    assert screen.answers == ["Die erste Antwort.", "Die zweite Antwort."]
+    assert [event["type"] for event in screen.events].count("RUN_STARTED") == 1
