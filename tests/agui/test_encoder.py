@@ -151,3 +151,29 @@ def test_a_call_that_nobody_saw_the_end_of_is_unknown() -> None:
 
     assert [event["content"] for event in events if event["type"] == "TOOL_CALL_RESULT"] == ["unknown"]
     assert events[-1]["result"] == {"status": "running"}
+
+
+def test_what_a_run_left_meanwhile_is_not_shown_before_it_is_told() -> None:
+    """(V9) The run is done while its reader still hears of the first round: its answer is shown once."""
+    turn = [
+        TurnStarted("run", "conversation"),
+        TextDelta(0, "I will."),
+        TextWasInterim(0),
+        TextDelta(1, "Done."),
+        TurnCompleted("run", "Done."),
+    ]
+    events = list(encoded(turn, view(None)))
+
+    (snapshot,) = [event for event in events if event["type"] == "MESSAGES_SNAPSHOT"]
+    assert [message["content"] for message in snapshot["messages"]] == ["Go.", "Done."]
+    assert [message["id"] for message in snapshot["messages"]] == ["conversation:0", "conversation:1"]
+
+
+def test_what_a_run_left_is_shown_once_it_is_told() -> None:
+    """(V9) An answer that was not told piece by piece is shown as it is stored, and named by the notice."""
+    labelled = TurnCompleted("run", "Done.", (Notice(NoticeCode.NOTHING_SAVED),), ("Nothing.",))
+    events = list(encoded([TurnStarted("run", "conversation"), TextDelta(0, "Do"), labelled], view(None)))
+
+    (snapshot,) = [event for event in events if event["type"] == "MESSAGES_SNAPSHOT"]
+    assert len(snapshot["messages"]) == 3
+    assert events[-2]["value"]["messageId"] == "conversation:2"

@@ -132,15 +132,21 @@ def test_without_silence_there_is_no_comment(heartbeat: float | None) -> None:
     assert ": \n\n" not in list(AgUiEndpoint(chat, heartbeat=heartbeat).frames(BODY, ANNA))
 
 
-def test_a_model_that_runs_out_of_time_is_no_silence() -> None:
-    """A failure that looks like the heartbeat's own is told as a failure."""
-    store = MemoryStore(ManualClock())
+def test_a_failure_that_looks_like_silence_is_a_failure() -> None:
+    """A timeout of the host's own ends the request; it is not taken for the heartbeat's."""
+
+    class Late:
+        def may(self, *arguments: Any) -> bool:
+            raise TimeoutError("the directory did not answer")
+
+        is_administrator = may
 
     async def read() -> list[str]:
-        parts = {**Desk(store).parts(), "model": ScriptedModel(TimeoutError("late"))}
-        return [frame async for frame in AsyncAgUiEndpoint(AsyncChat(**parts)).frames(BODY, ANNA)]
+        chat = AsyncChat(**{**Desk(MemoryStore(ManualClock())).parts(), "access": Late()})
+        return [frame async for frame in AsyncAgUiEndpoint(chat).frames(BODY, ANNA)]
 
-    assert json.loads(asyncio.run(read())[-1][6:])["type"] == "RUN_ERROR"
+    (frame,) = asyncio.run(read())
+    assert json.loads(frame[6:])["code"] == "internal"
 
 
 def test_nothing_happens_before_the_first_frame_is_asked_for(world: World) -> None:
