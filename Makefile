@@ -36,7 +36,7 @@ help:
 	@echo 'make chaos-short    the same for 20 seconds each, and three planted bugs that it has to find'
 	@echo 'make chaos-planted  every planted bug that it has to find'
 	@echo 'make mcp        published MCP servers, installed for the tests, killed at every point'
-	@echo 'make agui       the published client of AG-UI, installed for the tests, under node'
+	@echo 'make agui       published clients of AG-UI and the AI SDK, installed for the tests, under node'
 	@echo 'make mutate     mutations of the claim detector and the verdict, half an hour'
 	@echo 'make bench      the benchmarks'
 	@echo 'make claims DATA=folder  how good the claim detector is on labelled answers'
@@ -103,7 +103,7 @@ mcp: $(VENV)/.ok
 	$(BIN)/python -m pytest -q -m mcp_servers tests/mcp
 
 agui: $(VENV)/.ok
-	$(BIN)/python -m pytest -q -m agui_client tests/agui
+	$(BIN)/python -m pytest -q -m agui_client tests/agui tests/ai_sdk
 
 simulate: $(VENV)/.ok
 	$(BIN)/python -m pytest -q -m slow
