@@ -2,11 +2,13 @@
 The queue of the engine: its tables, a run and its job in one transaction, jobs of dead workers.
 """
 
+import asyncio
 import threading
 import time
 from contextlib import closing
 from typing import Any
 
+import procrastinate
 import psycopg
 import pytest
 
@@ -21,6 +23,8 @@ from nr_agent_core import (
 from nr_agent_core.adapters.memory import MemoryStore
 from nr_agent_core.adapters.postgres import PostgresStore
 from nr_agent_core.adapters.procrastinate import ProcrastinateRunQueue
+from nr_agent_core.adapters.procrastinate.crew import Crew
+from nr_agent_core.adapters.procrastinate.jobs import free_job
 from nr_agent_core.testing import ScriptedModel
 from nr_agent_core.testing.contracts.queue_site import PATIENCE, Worker, settle, wait_until
 from nr_agent_core.testing.contracts.run_script import RunScript
@@ -207,6 +211,31 @@ def test_a_job_of_a_dead_worker_that_another_job_of_its_run_replaced_is_freed(
 
     assert set(worker.handled) == {"r1"}
     assert jobs(store) == []
+
+
+def test_a_job_is_freed_once_however_many_found_it(store: PostgresStore, queue: ProcrastinateRunQueue) -> None:
+    """Whoever looked before another one freed it does not take it from the worker that has it by now."""
+    queue.commit([RunScript("r1").start(queued=True)])
+    behind(store, "UPDATE procrastinate_jobs SET status = 'doing'")
+    app = procrastinate.App(connector=Crew(
+        store.dsn, store.schema, str, put=lambda *_: None, threads=1, name="", stop=threading.Event(), stalled_after=1.0
+    )._connector())  # fmt: skip
+
+    async def found_by_two() -> None:
+        async with app.open_async():
+            (first,) = await app.job_manager.get_stalled_jobs(seconds_since_heartbeat=1)
+            (second,) = await app.job_manager.get_stalled_jobs(seconds_since_heartbeat=1)
+            await free_job(app, first)
+            assert jobs(store, "status::text") == ["todo"]
+            await free_job(app, second)
+            behind(store, "UPDATE procrastinate_jobs SET status = 'doing'")
+            await free_job(app, second)
+            assert jobs(store, "status::text") == ["doing"]
+            queue.put("r1", conversation=None)
+            await free_job(app, second)
+            assert jobs(store, "status::text") == ["doing", "todo"]
+
+    asyncio.run(found_by_two())
 
 
 def test_a_job_whose_end_could_not_be_stored_is_ended_by_its_worker(

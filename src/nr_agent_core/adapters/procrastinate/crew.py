@@ -22,7 +22,7 @@ from procrastinate import exceptions
 from procrastinate.jobs import Job, Status
 from psycopg import sql
 
-from nr_agent_core.adapters.procrastinate.jobs import QUEUE, TASK
+from nr_agent_core.adapters.procrastinate.jobs import QUEUE, TASK, free_job
 from nr_agent_core.adapters.procrastinate.turns import Turns
 from nr_agent_core.domain.sanitiser import sanitised_chain
 from nr_agent_core.ports.run_queue import PAUSE, Stop
@@ -168,14 +168,12 @@ class Crew:
         return time.monotonic() - ended >= self._stalled_after
 
     async def _again(self, app: procrastinate.App, job: Job) -> None:
-        """Free what *job* holds, and have its run brought again."""
+        """Free what *job* holds, and have its run brought again, unless somebody else did so meanwhile."""
         _log.warning("job %s of a worker that is gone is brought again", job.id)
         try:
-            await app.job_manager.retry_job(job)
-        except exceptions.ConnectorException:
-            # Another job of the run waits already, or the job is over meanwhile.
-            with suppress(exceptions.ConnectorException):
-                await app.job_manager.finish_job(job, status=Status.FAILED, delete_job=True)
+            await free_job(app, job)
+        except exceptions.ConnectorException as error:
+            _log.warning("job %s could not be freed: %s", job.id, sanitised_chain(error))
 
     # -- connections --------------------------------------------------------------------------
 

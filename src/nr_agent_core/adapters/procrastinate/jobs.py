@@ -3,11 +3,13 @@ What a job of the engine says: the id of a run, and nothing else.
 """
 
 import datetime as dt
-from typing import Any, Final, Protocol
+from typing import Any, Final, LiteralString, Protocol, cast
 
 import procrastinate
 import psycopg
 from procrastinate import exceptions
+from procrastinate import sql as engine
+from procrastinate.jobs import Job, Status
 
 from nr_agent_core.domain.errors import QueueNotInstalledError
 from nr_agent_core.ports.unit_of_work import UnitOfWork
@@ -20,6 +22,18 @@ _MISSING = {"42P01", "42883", "42704", "3F000"}
 
 _SERVER_TIME = b"SELECT extract(epoch FROM clock_timestamp())::float8"
 _SAME_TIME = 1.0
+
+# Every retry counts, so a job that was freed since it was looked at is not met here: it may be in living hands by now.
+_HELD = """
+    WITH held AS (
+        SELECT 1 FROM procrastinate_jobs
+        WHERE id = %(job_id)s AND status = 'doing' AND attempts = %(attempts)s FOR UPDATE
+    )
+"""
+_AGAIN, _OVER = (
+    cast("LiteralString", f"{_HELD} {engine.queries[name].rstrip().rstrip(';')} FROM held")
+    for name in ("retry_job", "finish_job")
+)
 
 # Only ever used on connections of the store, so it is never opened.
 _APP: Final = procrastinate.App(connector=procrastinate.SyncPsycopgConnector())
@@ -80,6 +94,25 @@ def put_job(
         raise _own(error, schema) from error
     except psycopg.Error as error:
         raise _own(error, schema) from error
+
+
+async def free_job(app: procrastinate.App, job: Job) -> None:
+    """
+    Take *job*, as it was found, from a worker that is gone, and have its run brought again.
+
+    When somebody else freed it since, or it ended, nothing happens.
+
+    Raises:
+        ConnectorException: the database could not be asked. Nothing happened.
+    """
+    found: dict[str, Any] = {"job_id": job.id, "attempts": job.attempts}
+    unchanged = {"new_priority": None, "new_queue_name": None, "new_lock": None}
+    ask = app.connector.execute_query_all_async
+    try:
+        await ask(_AGAIN, **found, **unchanged, retry_at=dt.datetime.now(dt.UTC))
+    except exceptions.UniqueViolation:
+        # Another job of the run waits already.
+        await ask(_OVER, **found, status=Status.FAILED.value, delete_job=True)
 
 
 def _own(error: BaseException, schema: str) -> BaseException:
