@@ -3,7 +3,7 @@ What a job of the engine says: the id of a run, and nothing else.
 """
 
 import datetime as dt
-from typing import Any, Final, LiteralString, Protocol, cast
+from typing import Any, Final, LiteralString, Protocol
 
 import procrastinate
 import psycopg
@@ -30,10 +30,14 @@ _HELD = """
         WHERE id = %(job_id)s AND status = 'doing' AND attempts = %(attempts)s FOR UPDATE
     )
 """
-_AGAIN, _OVER = (
-    cast("LiteralString", f"{_HELD} {engine.queries[name].rstrip().rstrip(';')} FROM held")
-    for name in ("retry_job", "finish_job")
-)
+
+
+def _on_held(name: str) -> Any:
+    return f"{_HELD} {engine.queries[name].rstrip().rstrip(';')} FROM held"
+
+
+_AGAIN: LiteralString = _on_held("retry_job")
+_OVER: LiteralString = _on_held("finish_job")
 
 # Only ever used on connections of the store, so it is never opened.
 _APP: Final = procrastinate.App(connector=procrastinate.SyncPsycopgConnector())
