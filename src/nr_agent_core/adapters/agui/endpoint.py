@@ -1,0 +1,255 @@
+"""
+What a host's route calls: a body in, server-sent events out.
+
+Whatever a client sends is answered by frames, failures too, so a route has nothing to catch. Who the
+reader is comes from the host's own authentication, never from a body.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import aclosing
+
+from nr_agent_core.adapters.agui.chats import (
+    AsyncTurn,
+    LoopChat,
+    PlainChat,
+    ShownConversation,
+    Turn,
+)
+from nr_agent_core.adapters.agui.encoder import BEAT, AgUiEncoder
+from nr_agent_core.adapters.agui.requests import BODY_LIMIT, AgUiRequest, decoded
+from nr_agent_core.domain.errors import (
+    AccessDeniedError,
+    InvalidValueError,
+    MessageRejectedError,
+    NotFoundError,
+)
+from nr_agent_core.domain.failures import FailureCode
+from nr_agent_core.domain.reader import Reader
+from nr_agent_core.domain.sanitiser import sanitised_chain
+from nr_agent_core.domain.texts.rendering import render
+from nr_agent_core.domain.turn_events import TurnEvent
+from nr_agent_core.ports.translator import Translator
+
+_log = logging.getLogger("nr_agent_core")
+
+MEDIA_TYPE = "text/event-stream"
+"""The content type of an answer."""
+
+_REFUSALS: tuple[tuple[type[Exception], str], ...] = (
+    (NotFoundError, "notFound"),
+    (AccessDeniedError, "accessDenied"),
+    (MessageRejectedError, "messageRejected"),
+)
+
+
+class _Endpoint:
+    """What the two endpoints share."""
+
+    def __init__(self, *, messages: int, body_limit: int, translator: Translator | None) -> None:
+        self._messages = _whole("the messages of an endpoint", messages)
+        self._body_limit = _whole("the body limit of an endpoint", body_limit)
+        self._translator = translator
+
+    def _read(self, body: bytes | str, reader: Reader) -> tuple[AgUiRequest | None, AgUiEncoder, tuple[str, ...]]:
+        """The request and its encoder; without a request, the frames that say why."""
+        try:
+            asked = decoded(body, limit=self._body_limit)
+        except InvalidValueError as wrong:
+            encoder = AgUiEncoder(thread="", run="")
+            sentence = self._sentence("request.invalidRequest", reader)
+            return None, encoder, encoder.encode_failure("invalidRequest", sentence, str(wrong))
+        return asked, AgUiEncoder(thread=asked.thread, run=asked.run), ()
+
+    def _failure(self, encoder: AgUiEncoder, error: Exception, reader: Reader) -> tuple[str, ...]:
+        """The end of a request whose call raised."""
+        for kind, code in _REFUSALS:
+            if isinstance(error, kind):
+                return encoder.encode_failure(code, self._sentence(f"request.{code}", reader))
+        _log.error("a request of AG-UI failed: %s", sanitised_chain(error))
+        code = FailureCode.INTERNAL.value
+        return encoder.encode_failure(code, self._sentence(f"failure.{code}", reader))
+
+    def _sentence(self, key: str, reader: Reader) -> str:
+        return render(key, {}, reader.language, self._translator)
+
+
+class AgUiEndpoint(_Endpoint):
+    """
+    Answers requests of AG-UI clients by a :class:`nr_agent_core.Chat`, in the thread that reads the frames.
+
+    Args:
+        chat: the application's chat.
+        messages: the most messages of a snapshot.
+        body_limit: the longest body, in bytes.
+        translator: the host's own texts, as given to the chat.
+
+    Raises:
+        InvalidValueError: an option is outside what is allowed.
+    """
+
+    def __init__(
+        self,
+        chat: PlainChat,
+        *,
+        messages: int = 100,
+        body_limit: int = BODY_LIMIT,
+        translator: Translator | None = None,
+    ) -> None:
+        super().__init__(messages=messages, body_limit=body_limit, translator=translator)
+        self._chat = chat
+
+    def frames(self, body: bytes | str, reader: Reader) -> Iterator[str]:
+        """
+        The answer to one request, frame by frame.
+
+        Nothing happens before the first frame is asked for. A reader who goes away misses frames; the run
+        goes on.
+
+        Args:
+            body: the body of the request, as it came.
+            reader: who sent it, by the host's own authentication.
+        """
+        asked, encoder, refused = self._read(body, reader)
+        if asked is None:
+            yield from refused
+            return
+        try:
+            yield from self._answered(asked, encoder, reader)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the client is told by a code and a sentence
+            yield from self._failure(encoder, error, reader)
+
+    def _answered(self, asked: AgUiRequest, encoder: AgUiEncoder, reader: Reader) -> Iterator[str]:
+        turn = self._turn(asked, reader)
+        if turn is None:
+            yield from encoder.encode_view(self._chat.view(asked.thread, reader, limit=self._messages))
+            return
+        try:
+            for event in turn:
+                view = self._view(encoder.thread, reader) if encoder.wants_view(event) else None
+                yield from encoder.encode(event, view)
+        finally:
+            turn.close()
+
+    def _turn(self, asked: AgUiRequest, reader: Reader) -> Turn | None:
+        if asked.answer is not None:
+            answer = asked.answer
+            return self._chat.stream_decide(asked.thread, answer.decision, card=answer.card, by=reader)
+        if asked.text is not None:
+            return self._chat.stream(asked.text, reader, conversation=asked.thread or None)
+        return None
+
+    def _view(self, thread: str, reader: Reader) -> ShownConversation | None:
+        try:
+            return self._chat.view(thread, reader, limit=self._messages)
+        except NotFoundError:
+            # Whoever decides on a run need not see its conversation.
+            return None
+
+
+class AsyncAgUiEndpoint(_Endpoint):
+    """
+    Answers requests of AG-UI clients by a :class:`nr_agent_core.AsyncChat`, in an event loop.
+
+    Args:
+        chat: the application's chat.
+        messages: the most messages of a snapshot.
+        body_limit: the longest body, in bytes.
+        heartbeat: after so many seconds without an event a comment is sent, so that no proxy takes the
+            connection for dead; None for never.
+        translator: the host's own texts, as given to the chat.
+
+    Raises:
+        InvalidValueError: an option is outside what is allowed.
+    """
+
+    def __init__(
+        self,
+        chat: LoopChat,
+        *,
+        messages: int = 100,
+        body_limit: int = BODY_LIMIT,
+        heartbeat: float | None = 15.0,
+        translator: Translator | None = None,
+    ) -> None:
+        super().__init__(messages=messages, body_limit=body_limit, translator=translator)
+        if heartbeat is not None and (isinstance(heartbeat, bool) or not heartbeat > 0):
+            raise InvalidValueError("the heartbeat of an endpoint", heartbeat, "seconds above 0, or None")
+        self._chat, self._heartbeat = chat, heartbeat
+
+    async def frames(self, body: bytes | str, reader: Reader) -> AsyncIterator[str]:
+        """
+        The answer to one request, frame by frame; see :meth:`AgUiEndpoint.frames`.
+
+        Args:
+            body: the body of the request, as it came.
+            reader: who sent it, by the host's own authentication.
+        """
+        asked, encoder, refused = self._read(body, reader)
+        for frame in refused:
+            yield frame
+        if asked is None:
+            return
+        try:
+            async with aclosing(self._answered(asked, encoder, reader)) as answered:
+                async for frames in answered:
+                    for frame in frames:
+                        yield frame
+        except Exception as error:  # noqa: BLE001 - whatever it is, the client is told by a code and a sentence
+            for frame in self._failure(encoder, error, reader):
+                yield frame
+
+    async def _answered(
+        self, asked: AgUiRequest, encoder: AgUiEncoder, reader: Reader
+    ) -> AsyncGenerator[tuple[str, ...], None]:
+        turn = self._turn(asked, reader)
+        if turn is None:
+            yield encoder.encode_view(await self._chat.view(asked.thread, reader, limit=self._messages))
+            return
+        try:
+            async for event in self._beating(turn):
+                if event is None:
+                    yield (BEAT,)
+                    continue
+                view = await self._view(encoder.thread, reader) if encoder.wants_view(event) else None
+                yield encoder.encode(event, view)
+        finally:
+            await turn.aclose()
+
+    async def _beating(self, turn: AsyncTurn) -> AsyncIterator[TurnEvent | None]:
+        """The events of *turn*, and None whenever there was none for a while."""
+        while True:
+            limit = asyncio.timeout(self._heartbeat)
+            try:
+                async with limit:
+                    event = await anext(turn)
+            except StopAsyncIteration:
+                return
+            except TimeoutError:
+                if not limit.expired():
+                    raise
+                yield None
+            else:
+                yield event
+
+    def _turn(self, asked: AgUiRequest, reader: Reader) -> AsyncTurn | None:
+        if asked.answer is not None:
+            answer = asked.answer
+            return self._chat.stream_decide(asked.thread, answer.decision, card=answer.card, by=reader)
+        if asked.text is not None:
+            return self._chat.stream(asked.text, reader, conversation=asked.thread or None)
+        return None
+
+    async def _view(self, thread: str, reader: Reader) -> ShownConversation | None:
+        try:
+            return await self._chat.view(thread, reader, limit=self._messages)
+        except NotFoundError:
+            # Whoever decides on a run need not see its conversation.
+            return None
+
+
+def _whole(subject: str, value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise InvalidValueError(subject, value, "a number from 1")
+    return value
