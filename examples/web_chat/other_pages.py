@@ -120,9 +120,9 @@ async def timeline(request: Request, visitor: Visitor) -> Response:
     if not visitor.administrator:
         return await not_found(request, NotFoundError("run", run))
     try:
-        events, status = await host.chat.runtime.events(run, visitor.reader), await host.chat.runtime.status(run, visitor.reader)
+        events, standing = await host.chat.runtime.events(run, visitor.reader), await host.chat.runtime.status(run, visitor.reader)
     except (RunUnreadableError, StoredFormError):
-        return page(request, "timeline.html", visitor=visitor, run=run, events=None, status=None, owner="", conversation=None)
+        return page(request, "timeline.html", visitor=visitor, run=run, events=None, standing=None, owner="", conversation=None)
     first = events[0].event
     owner = host.name_of(getattr(first, "owner", ""), visitor.words.language)
     return page(
@@ -131,7 +131,7 @@ async def timeline(request: Request, visitor: Visitor) -> Response:
         visitor=visitor,
         run=run,
         events=[_event(stored) for stored in events],
-        status=status,
+        standing=standing,
         owner=owner,
         conversation=getattr(first, "conversation", None),
     )
@@ -205,7 +205,7 @@ async def site_record(request: Request, visitor: Visitor) -> Response:
     return page(
         request,
         "site_record.html",
-        status=status,
+        standing=standing,
         visitor=visitor,
         reference=reference,
         table=table,

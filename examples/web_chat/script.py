@@ -163,7 +163,7 @@ def _doubt(request: ModelRequest, language: str) -> str:
 def _withheld(request: ModelRequest, language: str) -> str:
     lines = [line.removeprefix("- ").split(": ") for line in request.system.splitlines()]
     named = [line for line in lines if line[-1] in _WHY]
-    reasons = "\n".join(f"- `{name}`: {_WHY[why][language]}" for name, why in named)
+    reasons = "\n".join(f"- `{name}` ({_WHY[why][language]})" for name, why in named)
     return f"{_WITHHELD[language]}\n\n{reasons}\n\n{_TURN[language]}"
 
 
