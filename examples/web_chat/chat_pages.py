@@ -52,6 +52,8 @@ async def opened(request: Request, visitor: Visitor) -> Response:
     form = await form_of(request)
     text = form.get("text", "")
     problem = _message_problem(text, visitor)
+    if problem and form.get("open"):
+        return JSONResponse({"error": "refused", "text": problem}, 422)
     if problem:
         return await _page(request, visitor, None, text=text, told=problem, status=422)
     host = host_of(request)
@@ -101,7 +103,10 @@ async def decide(request: Request, visitor: Visitor) -> Response:
     choice = form.get("decision")
     if choice not in ("approve", "deny"):
         raise RefusedError(400, "refused_form")
-    sent = await host_of(request).chat.decide(id_, choice, card=form.get("digest"), by=visitor.reader)
+    chat = host_of(request).chat
+    # Who may decide and not see the conversation does it in the inbox, so that the conversation is told.
+    await chat.view(id_, visitor.reader, limit=1)
+    sent = await chat.decide(id_, choice, card=form.get("digest"), by=visitor.reader)
     tell_next(request, sent.text)
     return see_other(f"/chat/{id_}")
 
@@ -159,7 +164,7 @@ async def _page(
         text=text,
         told=told,
         limit=MESSAGE_LIMIT,
-        may_send=view is None or any(row.id == view.id for row in host.list.of(visitor.person.id, limit=-1)),
+        may_send=view is None or host.list.owner(view.id) == visitor.person.id,
     )
 
 

@@ -23,6 +23,7 @@ from examples.web_chat.pages import not_found, page, see_other, tell_next
 from examples.web_chat.words import LANGUAGES
 from nr_agent_core import DecisionRefusedError, NotFoundError, RunUnreadableError, StoredFormError
 from nr_agent_core.domain.texts import reply_sentence, status_label
+from nr_agent_core.domain.run_events import Started
 from nr_agent_core.ports.run_store import StoredEvent
 
 PARTS = {"tasks": ("chat", "four_eyes", "expiry", "previews"), "providers": ("service",), "stage": ("mishap",)}
@@ -116,25 +117,20 @@ async def decide_outside(request: Request, visitor: Visitor) -> Response:
 @signed_in
 async def timeline(request: Request, visitor: Visitor) -> Response:
     """The stored facts of a run, for administrators."""
-    host, run = host_of(request), request.path_params["run"]
+    runtime, run = host_of(request).chat.runtime, request.path_params["run"]
     if not visitor.administrator:
         return await not_found(request, NotFoundError("run", run))
+    shown: dict[str, Any] = {"run": run, "events": None, "standing": None, "owner": "", "conversation": None}
     try:
-        events, standing = await host.chat.runtime.events(run, visitor.reader), await host.chat.runtime.status(run, visitor.reader)
+        events, standing = await runtime.events(run, visitor.reader), await runtime.status(run, visitor.reader)
     except (RunUnreadableError, StoredFormError):
-        return page(request, "timeline.html", visitor=visitor, run=run, events=None, standing=None, owner="", conversation=None)
+        return page(request, "timeline.html", visitor=visitor, **shown)
     first = events[0].event
-    owner = host.name_of(getattr(first, "owner", ""), visitor.words.language)
-    return page(
-        request,
-        "timeline.html",
-        visitor=visitor,
-        run=run,
-        events=[_event(stored) for stored in events],
-        standing=standing,
-        owner=owner,
-        conversation=getattr(first, "conversation", None),
-    )
+    if isinstance(first, Started):
+        owner = host_of(request).name_of(first.owner, visitor.words.language)
+        shown.update(owner=owner, conversation=first.conversation)
+    shown.update(events=[_event(stored) for stored in events], standing=standing)
+    return page(request, "timeline.html", visitor=visitor, **shown)
 
 
 @signed_in
@@ -151,7 +147,7 @@ def _event(stored: StoredEvent) -> dict[str, Any]:
     facts = []
     for field in type(stored.event).__attrs_attrs__:
         value = getattr(stored.event, field.name)
-        if not field.metadata.get("content") and value not in (None, (), False):
+        if not field.metadata.get("content") and not (value is None or value is False or value == ()):
             facts.append((field.name, _fact(value)))
     return {"number": stored.number, "at": stored.at, "kind": stored.event.kind, "facts": facts}
 
@@ -205,7 +201,7 @@ async def site_record(request: Request, visitor: Visitor) -> Response:
     return page(
         request,
         "site_record.html",
-        standing=standing,
+        status=status,
         visitor=visitor,
         reference=reference,
         table=table,

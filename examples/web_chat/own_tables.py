@@ -49,6 +49,12 @@ class ChatList:
                 (conversation, owner, title, time.time()),
             )
 
+    def owner(self, conversation: str) -> str | None:
+        """Whose *conversation* is."""
+        with self._site.transaction() as connection:
+            row = connection.execute("SELECT owner FROM chat_list WHERE id = ?", (conversation,)).fetchone()
+        return None if row is None else str(row[0])
+
     def of(self, owner: str | None, *, limit: int = 30) -> list[Listed]:
         """The newest conversations of *owner*; None: of everybody."""
         with self._site.transaction() as connection:

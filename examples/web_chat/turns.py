@@ -29,7 +29,10 @@ async def turn(request: Request, visitor: Visitor) -> Response:
         named = None
     if named != conversation:
         return JSONResponse({"error": "refused_form", "text": visitor.words("refused_form")}, 400)
-    endpoint = AsyncAgUiEndpoint(host_of(request).chat, messages=1)
+    chat = host_of(request).chat
+    # Who may decide and not see the conversation does it in the inbox, so that the conversation is told.
+    await chat.view(conversation, visitor.reader, limit=1)
+    endpoint = AsyncAgUiEndpoint(chat, messages=1)
     # No proxy on the way may collect the pieces.
     headers = {"X-Accel-Buffering": "no"}
     return StreamingResponse(_told(request, endpoint, body, visitor), media_type=MEDIA_TYPE, headers=headers)

@@ -232,6 +232,7 @@ async function send(text) {
       if (refused) return refused;
     }
     document.getElementById("welcome")?.remove();
+    document.querySelector(".questions")?.removeAttribute("open");
     bubble("user", words.you, text);
     working(shown, words.working);
     toEnd();
