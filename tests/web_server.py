@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -53,6 +54,23 @@ class Gate:
             await asyncio.to_thread(self._open.wait, PATIENCE)
 
 
+class MovedClock:
+    """
+    The time, moved on by as much as a test says.
+    """
+
+    def __init__(self) -> None:
+        self._moved = 0.0
+
+    def now(self) -> float:
+        """Seconds since 1970-01-01 UTC."""
+        return time.time() + self._moved
+
+    def advance(self, seconds: float) -> None:
+        """Let *seconds* pass."""
+        self._moved += seconds
+
+
 class Served:
     """
     A real server of the web chat in a thread of this process.
@@ -65,11 +83,12 @@ class Served:
 
     def __init__(self, folder: Path, gate: Gate, **options: Any) -> None:
         self.folder, self.gate, self._options = folder, gate, options
+        self.clock = MovedClock()
         self.host: Host
         self.address: str
 
     def __enter__(self) -> "Served":
-        self.host = host_over(self.folder, pause=self.gate.pause, **self._options)
+        self.host = host_over(self.folder, pause=self.gate.pause, clock=self.clock, **self._options)
         self._socket = socket.socket()
         self._socket.bind(("127.0.0.1", 0))
         self.address = f"http://127.0.0.1:{self._socket.getsockname()[1]}"

@@ -111,7 +111,7 @@ def visitor_of(request: Request) -> Visitor | None:
     """Who has signed in, while that lasts."""
     host, session = host_of(request), request.session
     person, until = host.person(session.get("person")), session.get("until")
-    if person is None or not isinstance(until, (int, float)) or until <= host.clock():
+    if person is None or not isinstance(until, (int, float)) or until <= host.clock.now():
         return None
     administrator = host.access.is_administrator(person.id)
     decides = administrator or person.id in host.deciders

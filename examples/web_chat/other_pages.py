@@ -46,7 +46,7 @@ async def signed(request: Request) -> Response:
         raise RefusedError(400, "refused_form")
     language = request.session.get("language")
     request.session.clear()
-    request.session.update(person=person.id, until=host.clock() + host.sign_in_seconds)
+    request.session.update(person=person.id, until=host.clock.now() + host.sign_in_seconds)
     if language:
         request.session["language"] = language
     csrf_of(request)

@@ -62,6 +62,10 @@ _DECLINED = {
     "de": "Das wurde abgelehnt. Ich lasse alles, wie es ist.",
     "en": "That was declined. I leave everything as it is.",
 }
+_UNKNOWN = {
+    "de": "Ob das geklappt hat, kann ich nicht sagen. Bitte sieh auf der Website nach.",
+    "en": "Whether this worked I cannot tell. Please look at the site.",
+}
 _PAGES = {"de": "Das sind die Seiten:", "en": "These are the pages:"}
 _RESULT = {"de": "So ist es ausgegangen:", "en": "This is how it went:"}
 _BEGIN = {"de": "Ich sehe nach.", "en": "Let me look."}
@@ -150,6 +154,8 @@ def _outcome(request: ModelRequest, language: str) -> str:
         return _REFUSED[language]
     if "declined" in text:
         return _DECLINED[language]
+    if "outcome of this call is unknown" in text:
+        return _UNKNOWN[language]
     if re.match(r"pages:\d+ '", text):
         return f"{_PAGES[language]}\n\n" + "\n".join(f"- {line}" for line in text.splitlines())
     return f"{_RESULT[language]} {text}"

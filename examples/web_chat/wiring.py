@@ -4,7 +4,6 @@ How one process of this host puts its chat together, over the files of one folde
 
 import os
 import secrets
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -20,6 +19,8 @@ from examples.web_chat.script import PacedModel, Pause, paced
 from nr_agent_core import AsyncChat
 from nr_agent_core.adapters.blinker_event_bus import BlinkerEventBus
 from nr_agent_core.adapters.sqlite import SqliteStore
+from nr_agent_core.defaults.clock import SystemClock
+from nr_agent_core.ports.clock import Clock
 from nr_agent_core.ports.model_provider import AnyModel
 
 LINKS = {"providers": "/settings#providers", "tasks": "/settings#tasks"}
@@ -40,7 +41,7 @@ class Host:
     settings: SettingsFile
     people: Sequence[Person]
     secret: str
-    clock: Callable[[], float]
+    clock: Clock
     sign_in_seconds: float
     deciders: frozenset[str] = frozenset({APPROVER.id})
 
@@ -68,7 +69,7 @@ def host_over(
     pause: Pause | None = None,
     model: Callable[[str], AnyModel] | None = None,
     people: Sequence[Person] = PEOPLE,
-    clock: Callable[[], float] = time.time,
+    clock: Clock | None = None,
     sign_in_seconds: float = SIGN_IN_SECONDS,
     lease_margin: float = LEASE_MARGIN,
 ) -> Host:
@@ -80,16 +81,16 @@ def host_over(
         pause: awaited before each piece of an answer.
         model: makes the model from what is set about its service; by default the scripted one.
         people: who can sign in.
-        clock: the time of sign-ins.
+        clock: the time of sign-ins and of everything stored.
         sign_in_seconds: how long one lasts.
         lease_margin: see :class:`~nr_agent_core.runtime.wiring.Wiring`.
     """
     settings, site = SettingsFile(folder / "settings.json"), site_of(folder)
     access, records, bus = HouseAccess(settings), RecordList(site), BlinkerEventBus()
     bus.subscribe(records.heard)
-    awaited = pause or paced(0.03)
+    awaited, time = pause or paced(0.03), clock or SystemClock()
     chat = AsyncChat(
-        store=SqliteStore(folder / "chat.db"),
+        store=SqliteStore(folder / "chat.db", clock=time),
         configuration=HouseConfiguration(settings, model or (lambda service: PacedModel(service, awaited))),
         tools=[with_mishaps(tool, settings) for tool in site_tools(site)],
         access=access,
@@ -98,7 +99,7 @@ def host_over(
         lease_margin=lease_margin,
     )
     secret = _secret(folder / "secret")
-    return Host(chat, access, site, ChatList(site), records, settings, people, secret, clock, sign_in_seconds)
+    return Host(chat, access, site, ChatList(site), records, settings, people, secret, time, sign_in_seconds)
 
 
 def _secret(path: Path) -> str:

@@ -60,10 +60,11 @@ class Visitor:
         assert response.status_code == 200
         return response.text
 
-    def decide(self, decision: str, digest: str | None = None) -> httpx2.Response:
-        """A decision on the card that the conversation shows."""
-        shown = digest if digest is not None else digest_in(self.look())
-        return self.post(f"/chat/{self.conversation}/decide", decision=decision, digest=shown)
+    def decide(self, decision: str, page: str | None = None) -> httpx2.Response:
+        """A decision on the card of *page*, by default the one that the conversation shows now."""
+        shown = self.look() if page is None else page
+        card = {"run": run_in(shown), "digest": digest_in(shown)}
+        return self.post(f"/chat/{self.conversation}/decide", decision=decision, **card)
 
     def decide_in_inbox(self, decision: str) -> httpx2.Response:
         """A decision on the first card of the inbox."""
@@ -124,6 +125,11 @@ def found(pattern: str, text: str) -> str:
 def digest_in(page: str) -> str:
     """The digest of the first card on a page."""
     return found(r'name="digest" value="([0-9a-f]+)"', page)
+
+
+def run_in(page: str) -> str:
+    """The run of the first card on a page."""
+    return found(r'name="run" value="([0-9a-f]+)"', page)
 
 
 def codes(page: str) -> list[str]:
