@@ -88,7 +88,7 @@ class Served:
         self.address: str
 
     def __enter__(self) -> "Served":
-        self.host = host_over(self.folder, pause=self.gate.pause, clock=self.clock, **self._options)
+        self.host = host_over(self.folder, pause=self.gate.pause, clock=self.clock, **{"tool_deadline": 2 * PATIENCE, **self._options})
         self._socket = socket.socket()
         self._socket.bind(("127.0.0.1", 0))
         self.address = f"http://127.0.0.1:{self._socket.getsockname()[1]}"

@@ -12,14 +12,14 @@ from nr_agent_core import Tool, ToolContext
 from nr_agent_core.domain.tools import Arguments
 
 
-def with_mishaps(tool: Tool, settings: SettingsFile) -> Tool:
+def with_mishaps(tool: Tool, settings: SettingsFile, *, deadline: float) -> Tool:
     """
-    *tool*, with what is set as a mishap right behind its next write, once.
+    *tool* with this *deadline*, and with what is set as a mishap right behind its next write, once.
 
     ``lost``: its answer is lost, as when a connection breaks. ``killed``: this process dies.
     """
     if not tool.effect.writes:
-        return tool
+        return attrs.evolve(tool, deadline=deadline)
 
     def execute(arguments: Arguments, context: ToolContext) -> object:
         result = tool.execute(arguments, context)
@@ -31,4 +31,4 @@ def with_mishaps(tool: Tool, settings: SettingsFile) -> Tool:
             os.kill(os.getpid(), signal.SIGKILL)
         raise ConnectionResetError("the connection broke behind the write")
 
-    return attrs.evolve(tool, execute=execute)
+    return attrs.evolve(tool, execute=execute, deadline=deadline)

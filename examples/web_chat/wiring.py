@@ -25,6 +25,7 @@ from nr_agent_core.ports.model_provider import AnyModel
 
 LINKS = {"providers": "/settings#providers", "tasks": "/settings#tasks"}
 SIGN_IN_SECONDS = 8 * 3600.0
+TOOL_DEADLINE = 5.0
 
 
 @attrs.frozen
@@ -72,6 +73,7 @@ def host_over(
     clock: Clock | None = None,
     sign_in_seconds: float = SIGN_IN_SECONDS,
     lease_margin: float = LEASE_MARGIN,
+    tool_deadline: float = TOOL_DEADLINE,
 ) -> Host:
     """
     The host over *folder*, which may hold the files of an earlier process.
@@ -84,6 +86,7 @@ def host_over(
         clock: the time of sign-ins and of everything stored.
         sign_in_seconds: how long one lasts.
         lease_margin: see :class:`~nr_agent_core.runtime.wiring.Wiring`.
+        tool_deadline: seconds a call may take; a killed server's run is recovered once they are over.
     """
     settings, site = SettingsFile(folder / "settings.json"), site_of(folder)
     access, records, bus = HouseAccess(settings), RecordList(site), BlinkerEventBus()
@@ -92,7 +95,7 @@ def host_over(
     chat = AsyncChat(
         store=SqliteStore(folder / "chat.db", clock=time),
         configuration=HouseConfiguration(settings, model or (lambda service: PacedModel(service, awaited))),
-        tools=[with_mishaps(tool, settings) for tool in site_tools(site)],
+        tools=[with_mishaps(tool, settings, deadline=tool_deadline) for tool in site_tools(site)],
         access=access,
         bus=bus,
         links=LINKS,
