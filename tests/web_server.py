@@ -91,6 +91,8 @@ class Served:
         self.host = host_over(self.folder, pause=self.gate.pause, clock=self.clock, **{"tool_deadline": 2 * PATIENCE, **self._options})
         self._socket = socket.socket()
         self._socket.bind(("127.0.0.1", 0))
+        # From here on whoever connects waits for the server, and is not refused.
+        self._socket.listen(128)
         self.address = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
         config = uvicorn.Config(
             app_of(self.host, upkeep_every=None), log_level="error", timeout_graceful_shutdown=2, lifespan="on"

