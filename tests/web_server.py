@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -84,11 +84,12 @@ class Served:
     def __init__(self, folder: Path, gate: Gate, **options: Any) -> None:
         self.folder, self.gate, self._options = folder, gate, options
         self.clock = MovedClock()
+        self.pauses: Callable[[], Awaitable[None]] = gate.pause
         self.host: Host
         self.address: str
 
     def __enter__(self) -> "Served":
-        self.host = host_over(self.folder, pause=self.gate.pause, clock=self.clock, **{"tool_deadline": 2 * PATIENCE, **self._options})
+        self.host = host_over(self.folder, pause=lambda: self.pauses(), clock=self.clock, **{"tool_deadline": 2 * PATIENCE, **self._options})
         self._socket = socket.socket()
         self._socket.bind(("127.0.0.1", 0))
         # From here on whoever connects waits for the server, and is not refused.

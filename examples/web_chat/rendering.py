@@ -19,23 +19,34 @@ LONGEST_MARKDOWN = 20_000
 
 _TAGS = set("p br hr strong em s code pre blockquote ul ol li h1 h2 h3 h4 h5 h6 table thead tbody tr th td a".split())
 _MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"]).disable(["image", "html_inline", "html_block"])
-# Headings of an answer stand below those of the page.
-_HEADING = re.compile(r"(</?h)([1-6])(?=>)")
+_HEADING = re.compile(r"<h([1-6])>(.*?)</h\1>", re.DOTALL)
 
 
 def said(text: str) -> Markup:
     """A model's *text* as HTML."""
     if len(text) > LONGEST_MARKDOWN:
         return Markup('<div class="plain">{}</div>').format(text)  # noqa: S704 - format() escapes
-    rendered = _HEADING.sub(lambda found: f"{found[1]}{min(6, int(found[2]) + 2)}", _MARKDOWN.render(text))
     cleaned = nh3.clean(
-        rendered,
+        _below_the_pages_own(_MARKDOWN.render(text)),
         tags=_TAGS,
         attributes={"a": {"href", "title"}, "ol": {"start"}},
         url_schemes={"http", "https", "mailto"},
         link_rel="noopener noreferrer nofollow",
     )
     return Markup(cleaned.replace("<table>", '<div class="table" tabindex="0"><table>').replace("</table>", "</table></div>"))  # noqa: S704 - cleaned in the line before
+
+
+def _below_the_pages_own(rendered: str) -> str:
+    """The headings of an answer from the second level on, none left out: readers walk along them."""
+    ranks = {level: rank for rank, level in enumerate(sorted({found[1] for found in _HEADING.finditer(rendered)}), 2)}
+    before = 1
+
+    def placed(found: re.Match[str]) -> str:
+        nonlocal before
+        before = min(ranks[found[1]], before + 1, 6)
+        return f"<h{before}>{found[2]}</h{before}>"
+
+    return _HEADING.sub(placed, rendered)
 
 
 def linked(text: str, references: Iterable[str]) -> Markup:

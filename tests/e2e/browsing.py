@@ -147,9 +147,9 @@ class Stage:
             (found["id"], [node["html"][:200] for node in found["nodes"]][:3], found["nodes"][0].get("failureSummary"))
             for found in result["violations"]
         ]
-        assert violations == [], name
+        assert not violations, f"{name}: {violations}"
         assert visitor.measured("document.documentElement.scrollWidth - window.innerWidth") <= 0, name
-        assert visitor.wrong == [], name
+        assert not visitor.wrong, f"{name}: {visitor.wrong}"
 
     def set(self, **settings: str) -> None:
         """What administrators set."""
