@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 import uvicorn
 
@@ -88,8 +88,13 @@ class Served:
         self.host: Host
         self.address: str
 
-    def __enter__(self) -> "Served":
-        self.host = host_over(self.folder, pause=lambda: self.pauses(), clock=self.clock, **{"tool_deadline": 2 * PATIENCE, **self._options})
+    def __enter__(self) -> Self:
+        self.host = host_over(
+            self.folder,
+            pause=self._pause,
+            clock=self.clock,
+            **{"tool_deadline": 2 * PATIENCE, **self._options},
+        )
         self._socket = socket.socket()
         self._socket.bind(("127.0.0.1", 0))
         # From here on whoever connects waits for the server, and is not refused.
@@ -102,6 +107,9 @@ class Served:
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._socket]}, daemon=True)
         self._thread.start()
         return self
+
+    async def _pause(self) -> None:
+        await self.pauses()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

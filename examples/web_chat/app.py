@@ -98,6 +98,6 @@ async def _keep_up(host: Host, every: float) -> None:
     while True:
         try:
             await host.chat.upkeep()
-        except Exception:
+        except Exception:  # noqa: BLE001 - whatever it is, the next upkeep comes
             _log.exception("the upkeep failed; it is tried again")
         await asyncio.sleep(every)

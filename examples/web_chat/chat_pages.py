@@ -206,7 +206,11 @@ def _message(host: Host, message: MessageView) -> dict[str, Any]:
     notices = [_notice(notice) for notice in message.notices]
     named = {reference for notice in notices for reference in notice["references"]}
     run = message.run_id if message.role.value == "assistant" else None
-    written = [] if run is None else [entry for entry in reversed(host.records.entries(run=run)) if entry.reference not in named]
+    written = (
+        []
+        if run is None
+        else [entry for entry in reversed(host.records.entries(run=run)) if entry.reference not in named]
+    )
     return {"it": message, "notices": notices, "written": written}
 
 
@@ -215,7 +219,12 @@ def _notice(notice: NoticeView) -> dict[str, Any]:
     kind = "open" if notice.code in _OPEN else "warning" if notice.code in _WARNING else "fact"
     if notice.code is NoticeCode.RUN_ENDED:
         kind = "ended"
-    return {"code": notice.code.value, "kind": kind, "label": linked(notice.label, references), "references": references}
+    return {
+        "code": notice.code.value,
+        "kind": kind,
+        "label": linked(notice.label, references),
+        "references": references,
+    }
 
 
 def _can_retry(view: ConversationView) -> bool:
@@ -231,5 +240,3 @@ def _message_problem(text: str, visitor: Visitor) -> str | None:
     if len(text.encode("utf-8", "replace")) > MESSAGE_LIMIT:
         return visitor.words("message_too_long", limit=f"{MESSAGE_LIMIT:,}")
     return None
-
-

@@ -22,8 +22,8 @@ from examples.web_chat.house import CHOICES
 from examples.web_chat.pages import not_found, page, see_other, tell_next
 from examples.web_chat.words import LANGUAGES
 from nr_agent_core import DecisionRefusedError, NotFoundError, RunUnreadableError, StoredFormError
-from nr_agent_core.domain.texts import reply_sentence, status_label
 from nr_agent_core.domain.run_events import Started
+from nr_agent_core.domain.texts import reply_sentence, status_label
 from nr_agent_core.ports.run_store import StoredEvent
 
 PARTS = {"tasks": ("chat", "four_eyes", "expiry", "previews"), "providers": ("service",), "stage": ("mishap",)}

@@ -98,8 +98,9 @@ class RecordList(Labels):
         """The writes, of one *run* or *reference* if it is named."""
         with self._site.transaction() as connection:
             rows = connection.execute(
-                "SELECT reference, kind, correlation_id FROM ai_write WHERE correlation_id = coalesce(?, correlation_id)"
-                " AND reference = coalesce(?, reference) ORDER BY rowid DESC LIMIT ?",
+                "SELECT reference, kind, correlation_id FROM ai_write"
+                " WHERE correlation_id = coalesce(?, correlation_id) AND reference = coalesce(?, reference)"
+                " ORDER BY rowid DESC LIMIT ?",
                 (run, reference, limit),
             ).fetchall()
         return [Written(*row) for row in rows]

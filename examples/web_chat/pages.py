@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
-from examples.web_chat.guards import RefusedError, Visitor, csrf_of, host_of, visitor_of, wants_data, words_of
+from examples.web_chat.guards import RefusedError, Visitor, csrf_of, visitor_of, wants_data, words_of
 from examples.web_chat.rendering import linked, record_link, said
 from examples.web_chat.words import LANGUAGES, Words
 from nr_agent_core.domain.texts import render as text_of
@@ -81,12 +81,12 @@ async def refused(request: Request, error: Exception) -> Response:
     return _problem(request, error.status, "refused_title", error.word)
 
 
-async def not_found(request: Request, error: Exception) -> Response:
+async def not_found(request: Request, _: Exception) -> Response:
     """What is not there and what is not theirs look alike."""
     return _problem(request, 404, "not_found_title", "not_found")
 
 
-async def not_allowed(request: Request, error: Exception) -> Response:
+async def not_allowed(request: Request, _: Exception) -> Response:
     """They may see it, and not do this."""
     return _problem(request, 403, "refused_title", "refused_right")
 
@@ -94,10 +94,12 @@ async def not_allowed(request: Request, error: Exception) -> Response:
 async def http_problem(request: Request, error: Exception) -> Response:
     """An unknown path, or a method that a path does not know."""
     status = error.status_code if isinstance(error, HTTPException) else 500
-    return await not_found(request, error) if status == 404 else _problem(request, status, "refused_title", "refused_form")
+    return (
+        await not_found(request, error) if status == 404 else _problem(request, status, "refused_title", "refused_form")
+    )
 
 
-async def broken(request: Request, error: Exception) -> Response:
+async def broken(request: Request, _: Exception) -> Response:
     """A failure of our own: its text goes to the log, never to a reader."""
     return _problem(request, 500, "broken_title", "broken")
 
@@ -106,7 +108,9 @@ def _problem(request: Request, status: int, title: str, word: str) -> Response:
     words = words_of(request)
     if wants_data(request):
         return JSONResponse({"error": word, "text": words(word)}, status)
-    return page(request, "problem.html", status=status, visitor=visitor_of(request), title=words(title), text=words(word))
+    return page(
+        request, "problem.html", status=status, visitor=visitor_of(request), title=words(title), text=words(word)
+    )
 
 
 def _kinds(kinds: Iterable[str], words: Words) -> str:
@@ -119,5 +123,3 @@ def _clock(at: float) -> str:
 
 def _moment(at: float) -> str:
     return datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d %H:%M:%S")
-
-

@@ -192,7 +192,10 @@ def _sayings(language: str, team: str, prices: str, about: str) -> dict[str, _Sa
 
 
 _SAID = {
-    "de": {**_sayings("de", "Team", "Preise", "Wer wir sind"), GO_ON: call("create_page_draft", parent=2, title="Team")},
+    "de": {
+        **_sayings("de", "Team", "Preise", "Wer wir sind"),
+        GO_ON: call("create_page_draft", parent=2, title="Team"),
+    },
     "en": {
         **_sayings("en", "Team", "Prices", "Who we are"),
         "go on": call("create_page_draft", parent=2, title="Team"),

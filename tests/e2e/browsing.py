@@ -163,5 +163,6 @@ class Stage:
 
 def _axe() -> str:
     found = find_spec("axe_playwright_python")
-    assert found is not None and found.origin is not None
+    assert found is not None
+    assert found.origin is not None
     return (Path(found.origin).parent / "axe.min.js").read_text(encoding="utf-8") + "; undefined"

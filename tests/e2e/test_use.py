@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Route, expect
 
 from examples.site_chat.site import Site
 from examples.web_chat.script import QUESTIONS
@@ -132,7 +132,7 @@ def test_a_connection_that_breaks_amid_an_answer(served: Served, stage: Stage) -
     """The page says so; once there is a network again it shows the answer that came meanwhile."""
     editor = stage.person("editor").ask(CLAIM)
     # A proxy that cuts the stream behind its first frames.
-    editor.page.route("**/turn", lambda route: cut(route))
+    editor.page.route("**/turn", cut)
     editor.begin(QUESTIONS["en"][LONG])
 
     expect(editor.page.locator("#reply-text")).to_have_text(
@@ -141,10 +141,10 @@ def test_a_connection_that_breaks_amid_an_answer(served: Served, stage: Stage) -
     editor.sees("#messages table")
 
 
-def cut(route: object) -> None:
+def cut(route: Route) -> None:
     """Answer with the beginning of the stream alone."""
-    whole = route.fetch()  # type: ignore[attr-defined]
-    route.fulfill(response=whole, body=whole.text()[: whole.text().index("\n\n") + 2])  # type: ignore[attr-defined]
+    whole = route.fetch()
+    route.fulfill(response=whole, body=whole.text()[: whole.text().index("\n\n") + 2])
 
 
 def test_without_a_network_nothing_is_sent(stage: Stage) -> None:
@@ -203,7 +203,9 @@ def test_html_in_a_message_is_text(stage: Stage) -> None:
     editor = stage.person("editor")
     editor.say("<img src=x onerror=alert(1)><script>alert(2)</script>")
 
-    expect(editor.page.locator(".message.user .plain")).to_have_text("<img src=x onerror=alert(1)><script>alert(2)</script>")
+    expect(editor.page.locator(".message.user .plain")).to_have_text(
+        "<img src=x onerror=alert(1)><script>alert(2)</script>"
+    )
     assert editor.page.locator("#messages img, #messages script").count() == 0
     assert editor.wrong == []
 

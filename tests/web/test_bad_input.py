@@ -6,6 +6,7 @@ import re
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 from urllib.parse import quote
 
@@ -172,9 +173,7 @@ def test_a_foreign_conversation_is_not_there(served: Served, people: People, per
     assert other.post(f"{path}/send", text="x").status_code == 404
     assert other.post(f"{path}/decide", decision="approve", **card).status_code == 404
     assert other.post(f"{path}/retry").status_code == other.post(f"{path}/cancel").status_code == 404
-    turn = other.http.post(
-        f"{path}/turn", json={"threadId": owner.conversation}, headers={"x-csrf-token": other.token}
-    )
+    turn = other.http.post(f"{path}/turn", json={"threadId": owner.conversation}, headers={"x-csrf-token": other.token})
     assert turn.status_code == 404
     assert owner.look() == page
     assert len(served.host.site.pages()) == 3
@@ -331,7 +330,9 @@ def test_only_its_own_files_are_served(people: People, path: str) -> None:
     assert people().get(path).status_code == 404
 
 
-@pytest.mark.parametrize("record", ["pages/999", "pages/abc", "users/1", "pages/1%0A", "%3Cscript%3E/1", "pages/" + "9" * 400])
+@pytest.mark.parametrize(
+    "record", ["pages/999", "pages/abc", "users/1", "pages/1%0A", "%3Cscript%3E/1", "pages/" + "9" * 400]
+)
 def test_a_record_that_is_not_there_is_not_there(people: People, record: str) -> None:
     """Whatever the path names."""
     response = people("editor").get(f"/site/{record}")
@@ -379,7 +380,7 @@ def harmless(html: str) -> None:
     """No element that runs, loads or posts, and no attribute that runs."""
     for tag in re.findall(r"<[a-z][^>]*>", html):
         assert not re.match(r"<(script|style|iframe|object|embed|form|input|base|meta|link|img)\b", tag), tag
-        names = re.findall(r'\s([a-z-]+)(?:=|\s|>)', re.sub(r'"[^"]*"', '""', tag))
+        names = re.findall(r"\s([a-z-]+)(?:=|\s|>)", re.sub(r'"[^"]*"', '""', tag))
         assert not [name for name in names if name.startswith("on") or name == "style"], tag
 
 
@@ -394,8 +395,8 @@ def test_what_the_page_shows_of_records_tools_and_people_is_text(tmp_path: Path)
         pages = [sign_in, administrator.say(ATTACK).text, administrator.get("/inbox").text]
         pages.append(administrator.decide("approve").text)
         run = pages[-1].split('href="/runs/')[1].split('"')[0]
-        for path in ("/site", "/site/pages/4", "/records", "/settings", "/chat", f"/runs/{run}"):
-            pages.append(administrator.get(path).text)
+        paths = ("/site", "/site/pages/4", "/records", "/settings", "/chat", f"/runs/{run}")
+        pages.extend(administrator.get(path).text for path in paths)
         people.close()
 
     assert served.host.site.pages()[3].title == ATTACK
@@ -405,7 +406,9 @@ def test_what_the_page_shows_of_records_tools_and_people_is_text(tmp_path: Path)
     assert pages[1].count("&lt;script&gt;alert(1)") >= 3
 
 
-@pytest.mark.parametrize("path", ["/sign-in", "/chat", "/inbox", "/records", "/site", "/settings", "/nope", "/static/chat.js"])
+@pytest.mark.parametrize(
+    "path", ["/sign-in", "/chat", "/inbox", "/records", "/site", "/settings", "/nope", "/static/chat.js"]
+)
 def test_every_response_says_what_it_may_load(people: People, path: str) -> None:
     """No script and no style but our own files, no frame around us; and no page keeps either in its HTML."""
     response = people("administrator").get(path)
@@ -458,7 +461,7 @@ def test_fifty_readers_at_once(tmp_path: Path) -> None:
         with ThreadPoolExecutor(len(readers)) as pool:
             turns = list(pool.map(turn, readers))
             pages = list(pool.map(Visitor.look, readers))
-        foreign = [mine.get(f"/chat/{other.conversation}").status_code for mine, other in zip(readers, readers[1:])]
+        foreign = [mine.get(f"/chat/{other.conversation}").status_code for mine, other in pairwise(readers)]
         people.close()
 
     assert all(turn[0] == "RUN_STARTED" and turn[-1] == "RUN_FINISHED" for turn in turns)

@@ -79,7 +79,7 @@ def test_a_server_that_is_killed_behind_a_write_leaves_an_unknown_outcome(tmp_pa
         administrator = Visitor(address, "administrator")
         administrator.say(PRICES)
         page = administrator.look()
-        with pytest.raises(Exception, match="disconnected|reset|closed"):
+        with pytest.raises(Exception, match=r"disconnected|reset|closed"):
             administrator.decide("approve", page)
     _lease_is_over(tmp_path)
     with process_of(tmp_path) as (address, _):

@@ -5,7 +5,7 @@ Somebody at the web chat, over HTTP: signs in, posts the forms that a page shows
 import html
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import Any
 
 import httpx2
@@ -25,7 +25,7 @@ class Visitor:
             timeout=PATIENCE,
             headers={"accept-language": language},
             trust_env=False,
-            verify=False,  # noqa: S501 - plain HTTP on this machine; a store of certificates takes long to load
+            verify=False,
         )
         self.conversation = ""
         if person is not None:
@@ -73,7 +73,7 @@ class Visitor:
         path = found(r'action="(/inbox/[^"]+)"', page)
         return self.post(path, decision=decision, digest=digest_in(page))
 
-    def turn(self, **request: Any) -> Iterator[dict[str, Any]]:
+    def turn(self, **request: Any) -> Generator[dict[str, Any], None, None]:
         """The AG-UI events of a turn, as the page's script asks for it."""
         body = {"threadId": self.conversation, "runId": "r", "messages": [], "tools": [], "context": [], "state": {}}
         headers = {"x-csrf-token": self.token, "x-requested-with": "fetch"}
@@ -84,7 +84,7 @@ class Visitor:
                 if line.startswith("data: "):
                     yield json.loads(line[6:])
 
-    def turn_of(self, text: str) -> Iterator[dict[str, Any]]:
+    def turn_of(self, text: str) -> Generator[dict[str, Any], None, None]:
         """The events of a message."""
         return self.turn(messages=[{"id": "m", "role": "user", "content": text}])
 
