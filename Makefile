@@ -18,7 +18,7 @@ MEASURED := tests/unit tests/chat tests/cases
 WORKERS ?= auto
 SUITE    = $(BIN)/python -m pytest -q --numprocesses=$(WORKERS) --dist=worksteal
 
-.PHONY: help demo demo-local web e2e test test-default test-others check contracts docs postgres mcp simulate chaos chaos-short chaos-planted mutate bench claims api reference constraints clean
+.PHONY: help demo demo-local web e2e test test-default test-others check contracts docs postgres mcp agui simulate chaos chaos-short chaos-planted mutate bench claims api reference constraints clean
 .PHONY: lint lint-code lint-format lint-spelling lint-tests lint-project types types-mypy types-pyright
 .DELETE_ON_ERROR:
 
@@ -38,6 +38,7 @@ help:
 	@echo 'make chaos-short    the same for 20 seconds each, and three planted bugs that it has to find'
 	@echo 'make chaos-planted  every planted bug that it has to find'
 	@echo 'make mcp        published MCP servers, installed for the tests, killed at every point'
+	@echo 'make agui       published clients of AG-UI and the AI SDK, installed for the tests, under node'
 	@echo 'make mutate     mutations of the claim detector and the verdict, half an hour'
 	@echo 'make bench      the benchmarks'
 	@echo 'make claims DATA=folder  how good the claim detector is on labelled answers'
@@ -68,6 +69,7 @@ test-default: $(VENV)/.ok
 		--cov-branch --cov-fail-under=$(COVERAGE_BAR) $(MEASURED)
 	@echo "== the rest of the suite, without measuring coverage"
 	$(SUITE) $(MEASURED:%=--ignore=%)
+	@echo "== not among them: make agui and make mcp, which need node, and make postgres, make chaos-short, make simulate"
 
 test-others: $(VENV)/.ok
 	@.ci/test-others $(BIN)/python $(SUPPORTED)
@@ -111,6 +113,9 @@ postgres: $(VENV)/.ok
 
 mcp: $(VENV)/.ok
 	$(BIN)/python -m pytest -q -m mcp_servers tests/mcp
+
+agui: $(VENV)/.ok
+	$(BIN)/python -m pytest -q -m agui_client tests/agui tests/ai_sdk
 
 simulate: $(VENV)/.ok
 	$(BIN)/python -m pytest -q -m slow

@@ -217,7 +217,11 @@ def _message(host: Host, message: MessageView) -> dict[str, Any]:
 def _notice(notice: NoticeView) -> dict[str, Any]:
     references = references_in(notice.notice.arguments)
     kind = "open" if notice.code in _OPEN else "warning" if notice.code in _WARNING else "fact"
-    if notice.code is NoticeCode.RUN_ENDED:
+    arguments = notice.notice.arguments
+    outside = notice.code is NoticeCode.RUN_FINISHED_OUTSIDE
+    if notice.code is NoticeCode.RUN_ENDED or (
+        outside and (arguments.get("status") != "completed" or arguments.get("declined"))
+    ):
         kind = "ended"
     return {
         "code": notice.code.value,

@@ -19,6 +19,7 @@ import attrs
 
 import nr_agent_core
 from nr_agent_core import codec
+from nr_agent_core.adapters.agui import AsyncAgUiEndpoint
 from nr_agent_core.adapters.anthropic import AnthropicModel
 from nr_agent_core.adapters.fallback_model import FallbackModel
 from nr_agent_core.adapters.openai import OpenAIModel
@@ -298,6 +299,7 @@ def _settings() -> Iterator[tuple[str, Block]]:
     yield "postgres", arguments_of(PostgresStore.__init__)
     yield "thread-queue", arguments_of(ThreadRunQueue.__init__)
     yield "engine-queue", arguments_of(ProcrastinateRunQueue.__init__)
+    yield "agui", arguments_of(AsyncAgUiEndpoint.__init__)
     yield "work", arguments_of(nr_agent_core.Runtime.work)
     for model in (OpenAIModel, AnthropicModel, FallbackModel, RetryingModel, TracedModel):
         yield model.__name__, arguments_of(model.__init__)

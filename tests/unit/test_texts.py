@@ -19,6 +19,7 @@ from nr_agent_core.domain.texts import (
     notice_label,
     render,
     reply_sentence,
+    request_sentence,
     status_label,
 )
 from nr_agent_core.domain.texts.cards import age, card_labels
@@ -49,6 +50,8 @@ def every_text(language, translator=None):
         failure_sentence(failure, language, translator)
     for reason in DenialReason:
         denial_sentence(reason, language, translator)
+    for code in ("invalidRequest", "notFound", "accessDenied", "messageRejected"):
+        request_sentence(code, language, translator)
     for status in RunStatus:
         status_label(status, language, translator)
     card_labels(language, translator)

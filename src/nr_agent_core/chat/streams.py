@@ -8,7 +8,7 @@ when the reader stalls, stops, or is gone.
 import logging
 import threading
 from collections.abc import Callable, Iterator
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Self
 
 from nr_agent_core.chat.results import Sent
@@ -31,6 +31,7 @@ class TurnStream(Iterator[TurnEvent]):
     def __init__(self, call: Callable[[Watch], Sent], at_work: "AtWork") -> None:
         self._call, self._at_work = call, at_work
         self._told: SimpleQueue[TurnEvent | _End] = SimpleQueue()
+        self._ahead: TurnEvent | _End | None = None
         self._begun = self._closed = False
         self._sent: Sent | None = None
 
@@ -39,17 +40,25 @@ class TurnStream(Iterator[TurnEvent]):
         """What the call brought back, once all events were read."""
         return self._sent
 
+    def ready(self, seconds: float) -> bool:
+        """Whether the next event, or the end, is there after *seconds* at most; asking begins the turn, too."""
+        if self._closed or self._ahead is not None:
+            return True
+        self._begin()
+        try:
+            self._ahead = self._told.get(timeout=seconds)
+        except Empty:
+            return False
+        return True
+
     def __iter__(self) -> Self:
         return self
 
     def __next__(self) -> TurnEvent:
         if self._closed:
             raise StopIteration
-        if not self._begun:
-            self._begun = True
-            self._at_work.begins()
-            ThreadToolExecutor().start(self._drive)
-        told = self._told.get()
+        self._begin()
+        told, self._ahead = self._ahead or self._told.get(), None
         if not isinstance(told, _End):
             return told
         self._closed, self._sent = True, told.sent
@@ -60,6 +69,12 @@ class TurnStream(Iterator[TurnEvent]):
     def close(self) -> None:
         """Read no more of it. The run goes on."""
         self._closed = True
+
+    def _begin(self) -> None:
+        if not self._begun:
+            self._begun = True
+            self._at_work.begins()
+            ThreadToolExecutor().start(self._drive)
 
     def _drive(self) -> None:
         end = _End()

@@ -52,6 +52,11 @@ class ShownMessage(Protocol):
         ...
 
     @property
+    def run_id(self) -> str | None:
+        """Of which run it is."""
+        ...
+
+    @property
     def notices(self) -> Sequence[ShownNotice]:
         """What stands beside it."""
         ...
@@ -113,6 +118,10 @@ class Turn(Iterator[TurnEvent], Protocol):
     """
     A turn that is told while it happens.
     """
+
+    def ready(self, seconds: float) -> bool:
+        """Whether the next event is there after so many seconds."""
+        ...
 
     def close(self) -> None:
         """Read no more of it."""

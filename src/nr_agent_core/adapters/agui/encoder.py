@@ -5,6 +5,7 @@ The encoder performs nothing. Where a client has to be told what is stored, it s
 view, and whoever drives it brings one.
 """
 
+import itertools
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, assert_never
@@ -124,11 +125,11 @@ class AgUiEncoder:
             case TurnStarted():
                 yield from self._close_message()
                 self._turn = event.run_id
-                yield from _seen(view)
+                yield from _seen(view, before=self._turn)
             case TextDelta():
                 yield from self._text(event)
             case TextWasInterim():
-                yield from self._take_back(view)
+                yield from self._take_back(view, before=self._turn)
             case ToolCallStarted():
                 yield from self._call(event)
             case ToolCallFinished():
@@ -177,13 +178,13 @@ class AgUiEncoder:
         self._told.append(event.text)
         yield {"type": "TEXT_MESSAGE_CONTENT", "messageId": message, "delta": event.text}
 
-    def _take_back(self, view: ShownConversation | None) -> Iterable[Fields]:
+    def _take_back(self, view: ShownConversation | None, *, before: str | None = None) -> Iterable[Fields]:
         """What was told is not the answer: clients that know no more are shown what is stored (V9)."""
         message = self._message
         if message is not None:
             yield from self._close_message()
             yield _custom("textWasInterim", {"messageId": message})
-            yield from _seen(view)
+            yield from _seen(view, before=before)
 
     def _close_message(self) -> Iterable[Fields]:
         if self._message is not None:
@@ -280,14 +281,23 @@ def _notices(notices: Sequence[Notice], labels: Sequence[str], message: str | No
         yield _custom("notice", {"code": notice.code.value, "label": label, "messageId": message})
 
 
-def _seen(view: ShownConversation | None) -> Iterable[Fields]:
+def _seen(view: ShownConversation | None, *, before: str | None = None) -> Iterable[Fields]:
     if view is not None:
-        yield _snapshot(view)
+        yield _snapshot(view, before=before)
 
 
-def _snapshot(view: ShownConversation) -> Fields:
-    """What is stored, for this reader; notices stand beside their messages."""
-    return {"type": "MESSAGES_SNAPSHOT", "messages": [_message(view, message) for message in view.messages]}
+def _snapshot(view: ShownConversation, *, before: str | None = None) -> Fields:
+    """
+    What is stored, for this reader; notices stand beside their messages.
+
+    A run may be further than its reader. What it left, and what followed, is kept back *before* the reader
+    was told of it, or it would be shown twice.
+    """
+    messages = itertools.takewhile(
+        lambda message: before is None or message.run_id != before or message.role is not MessageRole.ASSISTANT,
+        view.messages,
+    )
+    return {"type": "MESSAGES_SNAPSHOT", "messages": [_message(view, message) for message in messages]}
 
 
 def _message(view: ShownConversation, message: ShownMessage) -> Fields:

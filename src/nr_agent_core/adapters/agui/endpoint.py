@@ -28,7 +28,7 @@ from nr_agent_core.domain.errors import (
 from nr_agent_core.domain.failures import FailureCode
 from nr_agent_core.domain.reader import Reader
 from nr_agent_core.domain.sanitiser import sanitised_chain
-from nr_agent_core.domain.texts.rendering import render
+from nr_agent_core.domain.texts import failure_sentence, request_sentence
 from nr_agent_core.domain.turn_events import TurnEvent
 from nr_agent_core.ports.translator import Translator
 
@@ -36,6 +36,8 @@ _log = logging.getLogger("nr_agent_core")
 
 MEDIA_TYPE = "text/event-stream"
 """The content type of an answer."""
+
+HEARTBEAT = 15.0
 
 _REFUSALS: tuple[tuple[type[Exception], str], ...] = (
     (NotFoundError, "notFound"),
@@ -47,10 +49,12 @@ _REFUSALS: tuple[tuple[type[Exception], str], ...] = (
 class _Endpoint:
     """What the two endpoints share."""
 
-    def __init__(self, *, messages: int, body_limit: int, translator: Translator | None) -> None:
+    def __init__(self, messages: int, body_limit: int, heartbeat: float | None, translator: Translator | None) -> None:
         self._messages = _whole("the messages of an endpoint", messages)
         self._body_limit = _whole("the body limit of an endpoint", body_limit)
-        self._translator = translator
+        if heartbeat is not None and (isinstance(heartbeat, bool) or not heartbeat > 0):
+            raise InvalidValueError("the heartbeat of an endpoint", heartbeat, "seconds above 0, or None")
+        self._heartbeat, self._translator = heartbeat, translator
 
     def _read(self, body: bytes | str, reader: Reader) -> tuple[AgUiRequest | None, AgUiEncoder, tuple[str, ...]]:
         """The request and its encoder; without a request, the frames that say why."""
@@ -58,7 +62,7 @@ class _Endpoint:
             asked = decoded(body, limit=self._body_limit)
         except InvalidValueError as wrong:
             encoder = AgUiEncoder(thread="", run="")
-            sentence = self._sentence("request.invalidRequest", reader)
+            sentence = request_sentence("invalidRequest", reader.language, self._translator)
             return None, encoder, encoder.encode_failure("invalidRequest", sentence, str(wrong))
         return asked, AgUiEncoder(thread=asked.thread, run=asked.run), ()
 
@@ -66,13 +70,10 @@ class _Endpoint:
         """The end of a request whose call raised."""
         for kind, code in _REFUSALS:
             if isinstance(error, kind):
-                return encoder.encode_failure(code, self._sentence(f"request.{code}", reader))
+                return encoder.encode_failure(code, request_sentence(code, reader.language, self._translator))
         _log.error("a request of AG-UI failed: %s", sanitised_chain(error))
-        code = FailureCode.INTERNAL.value
-        return encoder.encode_failure(code, self._sentence(f"failure.{code}", reader))
-
-    def _sentence(self, key: str, reader: Reader) -> str:
-        return render(key, {}, reader.language, self._translator)
+        internal = FailureCode.INTERNAL
+        return encoder.encode_failure(internal.value, failure_sentence(internal, reader.language, self._translator))
 
 
 class AgUiEndpoint(_Endpoint):
@@ -83,6 +84,8 @@ class AgUiEndpoint(_Endpoint):
         chat: the application's chat.
         messages: the most messages of a snapshot.
         body_limit: the longest body, in bytes.
+        heartbeat: after so many seconds without an event a comment is sent, so that no proxy takes the
+            connection for dead; None for never.
         translator: the host's own texts, as given to the chat.
 
     Raises:
@@ -95,9 +98,10 @@ class AgUiEndpoint(_Endpoint):
         *,
         messages: int = 100,
         body_limit: int = BODY_LIMIT,
+        heartbeat: float | None = HEARTBEAT,
         translator: Translator | None = None,
     ) -> None:
-        super().__init__(messages=messages, body_limit=body_limit, translator=translator)
+        super().__init__(messages, body_limit, heartbeat, translator)
         self._chat = chat
 
     def frames(self, body: bytes | str, reader: Reader) -> Iterator[str]:
@@ -126,11 +130,25 @@ class AgUiEndpoint(_Endpoint):
             yield from encoder.encode_view(self._chat.view(asked.thread, reader, limit=self._messages))
             return
         try:
-            for event in turn:
+            for event in self._beating(turn):
+                if event is None:
+                    yield BEAT
+                    continue
                 view = self._view(encoder.thread, reader) if encoder.wants_view(event) else None
                 yield from encoder.encode(event, view)
         finally:
             turn.close()
+
+    def _beating(self, turn: Turn) -> Iterator[TurnEvent | None]:
+        """The events of *turn*, and None whenever there was none for a while."""
+        while True:
+            while self._heartbeat is not None and not turn.ready(self._heartbeat):
+                yield None
+            try:
+                event = next(turn)
+            except StopIteration:
+                return
+            yield event
 
     def _turn(self, asked: AgUiRequest, reader: Reader) -> Turn | None:
         if asked.answer is not None:
@@ -170,13 +188,11 @@ class AsyncAgUiEndpoint(_Endpoint):
         *,
         messages: int = 100,
         body_limit: int = BODY_LIMIT,
-        heartbeat: float | None = 15.0,
+        heartbeat: float | None = HEARTBEAT,
         translator: Translator | None = None,
     ) -> None:
-        super().__init__(messages=messages, body_limit=body_limit, translator=translator)
-        if heartbeat is not None and (isinstance(heartbeat, bool) or not heartbeat > 0):
-            raise InvalidValueError("the heartbeat of an endpoint", heartbeat, "seconds above 0, or None")
-        self._chat, self._heartbeat = chat, heartbeat
+        super().__init__(messages, body_limit, heartbeat, translator)
+        self._chat = chat
 
     async def frames(self, body: bytes | str, reader: Reader) -> AsyncIterator[str]:
         """

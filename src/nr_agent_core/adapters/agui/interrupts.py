@@ -12,7 +12,8 @@ from typing import Any
 
 import attrs
 
-from nr_agent_core.domain.approvals import CallCard, Card, Decision
+from nr_agent_core.domain.approvals import Card, Decision
+from nr_agent_core.domain.card_values import card_values
 from nr_agent_core.domain.errors import InvalidValueError
 from nr_agent_core.domain.notices import JsonValue
 from nr_agent_core.domain.value import Value
@@ -65,7 +66,7 @@ def interrupt_of(card: Card) -> dict[str, JsonValue]:
             "required": ["approved"],
             "additionalProperties": False,
         },
-        "metadata": {"card": _card(card)},
+        "metadata": {"card": card_values(card)},
     }
     if card.expires_at is not None:
         interrupt["expiresAt"] = datetime.fromtimestamp(card.expires_at, UTC).isoformat()
@@ -97,32 +98,3 @@ def answer_of(entry: Mapping[str, Any]) -> Answer:
         raise InvalidValueError("the payload of a resume entry", sorted(more), "approved and digest alone")
     decision = Decision.APPROVE if payload["approved"] else Decision.DENY
     return Answer(run_id, decision, digest if payload.get("digest", digest) == digest else None)
-
-
-def _card(card: Card) -> dict[str, JsonValue]:
-    return {
-        "run": card.run_id,
-        "digest": card.digest,
-        "calls": [_call(call) for call in card.calls],
-        "askedAt": card.asked_at,
-        "expiresAt": card.expires_at,
-        "canApprove": card.can_approve,
-        "canDeny": card.can_deny,
-        "notes": list(card.notes),
-    }
-
-
-def _call(call: CallCard) -> JsonValue:
-    return {
-        "call": call.call_id,
-        "tool": call.tool,
-        "effect": call.effect.value,
-        "needsApproval": call.needs_approval,
-        "lines": list(call.lines),
-        "more": call.more,
-        "generated": call.generated,
-        "failed": call.failed,
-        "withheld": call.withheld,
-        "before": None if call.before is None else call.before.value,
-        "copies": call.copies,
-    }

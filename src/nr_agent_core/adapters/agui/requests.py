@@ -56,7 +56,7 @@ def decoded(body: bytes | str, *, limit: int = BODY_LIMIT) -> AgUiRequest:
     given = _object("the body", _document(body, limit))
     thread, run = _id("threadId", given.get("threadId"), least=0), _id("runId", given.get("runId"))
     messages = _array("messages", given.get("messages"))
-    resume = _array("resume", given.get("resume") or [])
+    resume = _array("resume", [] if given.get("resume") is None else given["resume"])
     if resume:
         if len(resume) > 1:
             raise InvalidValueError("resume", f"{len(resume)} entries", "one: a card is decided as a whole")

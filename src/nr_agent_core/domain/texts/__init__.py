@@ -13,6 +13,7 @@ from nr_agent_core.domain.texts.sentences import (
     failure_sentence,
     notice_label,
     reply_sentence,
+    request_sentence,
     status_label,
 )
 
@@ -25,5 +26,6 @@ __all__ = [
     "notice_label",
     "render",
     "reply_sentence",
+    "request_sentence",
     "status_label",
 ]

@@ -42,6 +42,14 @@ def failure_sentence(code: FailureCode | str | None, language: str, translator: 
     return render(f"failure.{failure_code(code).value}", {}, language, translator)
 
 
+def request_sentence(code: str, language: str, translator: Translating | None = None) -> str:
+    """
+    Why a client's request was not carried out: ``invalidRequest``, ``notFound``, ``accessDenied`` or
+    ``messageRejected``. Nothing was done (F2).
+    """
+    return render(f"request.{code}", {}, language, translator)
+
+
 def denial_sentence(reason: object, language: str, translator: Translating | None = None) -> str:
     """
     Why a tool cannot be used, by the gate's reason or its value (G1, G4).
