@@ -43,7 +43,14 @@ def _options() -> argparse.Namespace:
 def _serve(port: int, folder: Path, pace: float) -> int:
     with socket.socket() as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind((ADDRESS, port))
+        try:
+            listening.bind((ADDRESS, port))
+        except OSError as error:
+            print(
+                f"port {port} of {ADDRESS} cannot be used ({error.strerror}); choose another, 0 for a free one",
+                flush=True,
+            )
+            return 1
         listening.listen(128)
         app = app_of(host_over(folder, pause=paced(pace)))
         print(f"http://{ADDRESS}:{listening.getsockname()[1]}/  files: {folder}", flush=True)

@@ -38,8 +38,8 @@ class Visitor:
     Somebody with one tab; ``wrong`` is what the browser complained about.
     """
 
-    def __init__(self, context: BrowserContext, page: Page, look: Look, address: str) -> None:
-        self.context, self.page, self.look, self.address = context, page, look, address
+    def __init__(self, context: BrowserContext, page: Page, look: Look, address: str, *, scripts: bool = True) -> None:
+        self.context, self.page, self.look, self.address, self._scripts = context, page, look, address, scripts
         self.wrong: list[str] = []
         page.set_default_timeout(PATIENCE)
         page.on("pageerror", lambda error: self.wrong.append(str(error)))
@@ -80,6 +80,9 @@ class Visitor:
 
     def begin(self, text: str) -> None:
         """Send *text*, and do not wait."""
+        if self._scripts:
+            # A click before the script is there is a form like any other, and loads the page anew.
+            expect(self.page.locator("#composer")).to_have_attribute("aria-busy", "false", timeout=PATIENCE)
         self.page.locator("#text").fill(text)
         self.page.locator("#send").click()
 
@@ -119,7 +122,7 @@ class Stage:
         self._browser, self.served, self.look, self._folder = browser, served, look, folder
         self._here: list[Visitor] = []
 
-    def person(self, person: str | None = None, **options: Any) -> Visitor:
+    def person(self, person: str | None = None, *, scripts: bool = True) -> Visitor:
         """Somebody with a browser of their own, signed in as *person*."""
         height = 800 if self.look.width > 600 else 740
         context = self._browser.new_context(
@@ -127,9 +130,10 @@ class Stage:
             color_scheme="dark" if self.look.scheme == "dark" else "light",
             locale=self.look.language,
             reduced_motion="reduce",
-            **options,
+            java_script_enabled=scripts,
         )
-        visitor = Visitor(context, context.new_page(), self.look, self.served.address)
+        page = context.new_page()
+        visitor = Visitor(context, page, self.look, self.served.address, scripts=scripts)
         self._here.append(visitor)
         return visitor if person is None else visitor.sign_in(person)
 

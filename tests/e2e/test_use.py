@@ -79,7 +79,7 @@ def test_a_double_click_in_the_inbox_decides_once(served: Served, stage: Stage) 
 
 def test_a_double_click_on_send_sends_once(stage: Stage) -> None:
     """One message, one answer."""
-    editor = stage.person("editor")
+    editor = stage.person("editor").sees("#composer[aria-busy=false]")
     editor.page.locator("#text").fill(QUESTIONS["en"][CLAIM])
     editor.page.locator("#send").dblclick()
 
@@ -162,7 +162,7 @@ def test_without_a_network_nothing_is_sent(stage: Stage) -> None:
 
 def test_all_can_be_done_by_keyboard(served: Served, stage: Stage) -> None:
     """Skip link, message, decision; focus is never lost."""
-    administrator = stage.person("administrator")
+    administrator = stage.person("administrator").sees("#composer[aria-busy=false]")
     keys = administrator.page.keyboard
     keys.press("Tab")
     expect(administrator.page.locator(".skip")).to_be_focused()
@@ -186,7 +186,7 @@ def test_all_can_be_done_by_keyboard(served: Served, stage: Stage) -> None:
 
 def test_without_a_script(browser: Browser, stage: Stage) -> None:
     """Messages, decisions and replies work by forms alone."""
-    visitor = stage.person(java_script_enabled=False)
+    visitor = stage.person(scripts=False)
     visitor.sign_in("approver")
     visitor.begin(QUESTIONS["en"][DRAFT])
     visitor.sees(".card")

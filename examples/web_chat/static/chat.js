@@ -296,6 +296,8 @@ document.addEventListener("submit", (event) => {
   }
 }, true);
 
+// From here on the script answers; before, the browser sends the form by itself.
+composer?.setAttribute("aria-busy", "false");
 field?.addEventListener("input", grow);
 field?.addEventListener("keydown", (event) => {
   if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
