@@ -23,7 +23,7 @@ from examples.web_chat.app import app_of
 from examples.web_chat.wiring import Host, host_over
 
 ROOT = Path(__file__).resolve().parents[1]
-PATIENCE = 30.0
+PATIENCE = 120.0
 
 
 class Gate:

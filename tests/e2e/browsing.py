@@ -13,7 +13,7 @@ from tests.web_server import Served
 
 LOOK, CLAIM, DOUBT, WITHHELD, FORCED, DRAFT, PRICES, TIDY, LONG = range(9)
 GO_ON = {"de": "weiter", "en": "go on"}
-PATIENCE = 20_000
+PATIENCE = 60_000
 PEOPLE = ("editor", "approver", "administrator")
 
 

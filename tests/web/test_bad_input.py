@@ -19,7 +19,7 @@ from nr_agent_core.domain.texts import reply_sentence
 from nr_agent_core.ports.model_provider import AnyModel
 from nr_agent_core.testing.scripted_model import ScriptedModel, call
 from tests.web.visitors import People, Visitor, codes, digest_in, run_in, seen
-from tests.web_server import Gate, Served
+from tests.web_server import PATIENCE, Gate, Served
 
 _, CLAIM, _, _, _, DRAFT, _, _, LONG = QUESTIONS["en"]
 ATTACK = "<script>alert(1)</script><img src=x onerror=alert(2)>"
@@ -37,7 +37,7 @@ def waiting(people: People, person: str = "administrator") -> Visitor:
 def until(true: Callable[[], bool]) -> None:
     """Ask until it is so; the test's patience ends it otherwise."""
     end = threading.Event()
-    timer = threading.Timer(30, end.set)
+    timer = threading.Timer(PATIENCE, end.set)
     timer.start()
     try:
         while not true():
