@@ -5,6 +5,8 @@ What is on the page is always what :meth:`AsyncChat.view` says. A stream only sh
 """
 
 import hashlib
+from asyncio import to_thread
+from collections.abc import Mapping
 from typing import Any
 
 from markupsafe import Markup
@@ -12,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from examples.web_chat.guards import RefusedError, Visitor, form_of, host_of, signed_in
+from examples.web_chat.own_tables import Written
 from examples.web_chat.pages import library_text, page, rendered, see_other, tell_next
 from examples.web_chat.rendering import linked, references_in
 from examples.web_chat.script import QUESTIONS
@@ -59,7 +62,7 @@ async def opened(request: Request, visitor: Visitor) -> Response:
         return await _page(request, visitor, None, text=text, told=problem, status=422)
     host = host_of(request)
     conversation = await host.chat.open(visitor.reader)
-    host.list.add(conversation, visitor.person.id, text)
+    await to_thread(host.list.add, conversation, visitor.person.id, text)
     if form.get("open"):
         return JSONResponse({"conversation": conversation})
     sent = await host.chat.send(text, visitor.reader, conversation=conversation)
@@ -153,8 +156,10 @@ async def _page(
     at = int(before) if before.isdecimal() and len(before) < 10 else None
     view = None if id_ is None else await host.chat.view(id_, visitor.reader, before=at, limit=_SHOWN)
     html = None if view is None else await thread_html(host, view, visitor, old=at is not None)
-    mine = host.list.of(visitor.person.id)
-    others = [row for row in host.list.of(None) if row.owner != visitor.person.id] if visitor.administrator else []
+    mine = await to_thread(host.list.of, visitor.person.id)
+    everybody = await to_thread(host.list.of, None) if visitor.administrator else []
+    others = [row for row in everybody if row.owner != visitor.person.id]
+    owner = visitor.person.id if view is None else await to_thread(host.list.owner, view.id)
     return page(
         request,
         "chat.html",
@@ -168,7 +173,7 @@ async def _page(
         text=text,
         told=told,
         limit=MESSAGE_LIMIT,
-        may_send=view is None or host.list.owner(view.id) == visitor.person.id,
+        may_send=owner == visitor.person.id,
     )
 
 
@@ -177,6 +182,8 @@ async def thread_html(host: Host, view: ConversationView, visitor: Visitor, *, o
     language = visitor.words.language
     waits = view.status.value == "awaiting_approval" and view.card is None and not old
     await host.known_writes()
+    runs = {message.run_id for message in view.messages if message.run_id is not None}
+    written = await to_thread(host.records.by_run, runs)
     return rendered(
         "thread.html",
         w=visitor.words,
@@ -184,7 +191,7 @@ async def thread_html(host: Host, view: ConversationView, visitor: Visitor, *, o
         visitor=visitor,
         csrf=visitor.csrf,
         view=view,
-        messages=[_message(host, message) for message in view.messages],
+        messages=[_message(message, written) for message in view.messages],
         card=None if view.card is None or old else card_values(view.card),
         elsewhere=reply_sentence(ReplyCode.APPROVAL_PENDING_ELSEWHERE, language) if waits else None,
         can_retry=not old and _can_retry(view),
@@ -202,15 +209,11 @@ def _line(line: str) -> tuple[str, str]:
     return kind or ("warned" if line.startswith("Achtung") else "plain"), line
 
 
-def _message(host: Host, message: MessageView) -> dict[str, Any]:
+def _message(message: MessageView, writes: Mapping[str, list[Written]]) -> dict[str, Any]:
     notices = [_notice(notice) for notice in message.notices]
     named = {reference for notice in notices for reference in notice["references"]}
-    run = message.run_id if message.role.value == "assistant" else None
-    written = (
-        []
-        if run is None
-        else [entry for entry in reversed(host.records.entries(run=run)) if entry.reference not in named]
-    )
+    of_run = writes.get(message.run_id or "", []) if message.role.value == "assistant" else []
+    written = [entry for entry in of_run if entry.reference not in named]
     return {"it": message, "notices": notices, "written": written}
 
 

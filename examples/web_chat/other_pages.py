@@ -2,6 +2,7 @@
 The pages beside the chat: who asks, what waits, what an AI wrote, the site itself, and what is set.
 """
 
+from asyncio import to_thread
 from typing import Any
 
 from starlette.requests import Request
@@ -173,7 +174,7 @@ async def records(request: Request, visitor: Visitor) -> Response:
     """What an AI wrote."""
     host = host_of(request)
     await host.known_writes()
-    return page(request, "records.html", visitor=visitor, entries=host.records.entries())
+    return page(request, "records.html", visitor=visitor, entries=await to_thread(host.records.entries))
 
 
 @signed_in
@@ -182,9 +183,13 @@ async def site(request: Request, visitor: Visitor) -> Response:
     host = host_of(request)
     await host.known_writes()
     contents: dict[int, list[Any]] = {}
-    for element in host.site.content():
+    for element in await to_thread(host.site.content):
         contents.setdefault(element.page, []).append(element)
-    shown = [(entry, contents.get(entry.uid, []), _kinds(request, f"pages:{entry.uid}")) for entry in host.site.pages()]
+    kinds: dict[str, list[str]] = {}
+    for entry in reversed(await to_thread(host.records.entries)):
+        kinds.setdefault(entry.reference, []).append(entry.kind)
+    pages = await to_thread(host.site.pages)
+    shown = [(entry, contents.get(entry.uid, []), kinds.get(f"pages:{entry.uid}", [])) for entry in pages]
     return page(request, "site.html", visitor=visitor, pages=shown)
 
 
@@ -195,8 +200,8 @@ async def site_record(request: Request, visitor: Visitor) -> Response:
     await host.known_writes()
     reference = f"{table}:{uid}"
     rows: dict[str, Any] = {"pages": host.site.pages, "content": host.site.content}
-    found = next((row for row in rows[table]() if str(row.uid) == uid), None) if table in rows else None
-    entries = host.records.entries(reference=reference)
+    found = next((row for row in await to_thread(rows[table]) if str(row.uid) == uid), None) if table in rows else None
+    entries = await to_thread(host.records.entries, reference=reference)
     status = 200 if found is not None or entries else 404
     return page(
         request,
@@ -208,10 +213,6 @@ async def site_record(request: Request, visitor: Visitor) -> Response:
         found=found,
         entries=entries,
     )
-
-
-def _kinds(request: Request, reference: str) -> list[str]:
-    return list(dict.fromkeys(entry.kind for entry in reversed(host_of(request).records.entries(reference=reference))))
 
 
 # -- settings -----------------------------------------------------------------------------------

@@ -2,8 +2,9 @@
 What the host itself keeps about its chats: which conversations there are, beside what the library stores.
 """
 
+import json
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from examples.site_chat.labels import Labels
@@ -93,6 +94,19 @@ class RecordList(Labels):
             self.heard(stored.written)
         with self._site.transaction() as connection:
             connection.execute("INSERT INTO ai_feed (position) VALUES (?)", (page[-1].position,))
+
+    def by_run(self, runs: Collection[str]) -> Mapping[str, list[Written]]:
+        """The writes of *runs*, in their order."""
+        found: dict[str, list[Written]] = {}
+        with self._site.transaction() as connection:
+            rows = connection.execute(
+                "SELECT reference, kind, correlation_id FROM ai_write"
+                " WHERE correlation_id IN (SELECT value FROM json_each(?)) ORDER BY rowid",
+                (json.dumps(sorted(runs)),),
+            )
+            for row in rows:
+                found.setdefault(row[2], []).append(Written(*row))
+        return found
 
     def entries(self, *, run: str | None = None, reference: str | None = None, limit: int = 200) -> list[Written]:
         """The writes, of one *run* or *reference* if it is named."""

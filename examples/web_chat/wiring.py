@@ -4,6 +4,7 @@ How one process of this host puts its chat together, over the files of one folde
 
 import os
 import secrets
+from asyncio import to_thread
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -57,11 +58,8 @@ class Host:
 
     async def known_writes(self) -> None:
         """Read what the bus did not bring: writes of other processes, and of before a crash."""
-        while True:
-            page = await self.chat.runtime.writes(after=self.records.position())
-            self.records.take(page)
-            if not page:
-                return
+        while page := await self.chat.runtime.writes(after=await to_thread(self.records.position)):
+            await to_thread(self.records.take, page)
 
 
 def host_over(
