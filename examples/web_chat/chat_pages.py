@@ -226,6 +226,8 @@ def _notice(notice: NoticeView) -> dict[str, Any]:
         outside and (arguments.get("status") != "completed" or arguments.get("declined"))
     ):
         kind = "ended"
+    if outside and arguments.get("tools"):
+        kind = "open"
     return {
         "code": notice.code.value,
         "kind": kind,
