@@ -151,8 +151,9 @@ def superseded_card(stage: Stage) -> Visitor:
     old = visitor.tab().sees(".card")
     old.page.route("**/thread", lambda route: route.abort())
     visitor.ask(WITHHELD).sees("[data-code=runEnded]")
+    with old.page.expect_response("**/turn"):
+        old.page.locator(".card .approve").click()
     old.page.unroute("**/thread")
-    old.page.locator(".card .approve").click()
     old.sees(".card", count=0).sees("#reply:not([hidden])").sees("[data-code=runEnded]")
     old.wrong.clear()  # the requests that were kept from it
     return old

@@ -93,8 +93,9 @@ def test_two_tabs_agree(served: Served, stage: Stage) -> None:
     second = first.tab().sees(".card")
     second.page.route("**/thread", lambda route: route.abort())
     first.decide("deny")
+    with second.page.expect_response("**/turn"):
+        second.page.locator(".card .approve").click()
     second.page.unroute("**/thread")
-    second.page.locator(".card .approve").click()
 
     second.sees(".card", count=0)
     expect(second.page.locator("#reply-text")).to_have_text(reply_sentence("alreadyDecided", "en"))
