@@ -3,8 +3,10 @@ The pages beside the chat: who asks, what waits, what an AI wrote, the site itse
 """
 
 from asyncio import to_thread
+from enum import Enum
 from typing import Any
 
+import attrs
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -22,8 +24,8 @@ from examples.web_chat.guards import (
 from examples.web_chat.house import CHOICES
 from examples.web_chat.pages import not_found, page, see_other, tell_next
 from examples.web_chat.words import LANGUAGES
-from nr_agent_core import DecisionRefusedError, NotFoundError, RunUnreadableError, StoredFormError
-from nr_agent_core.domain.run_events import Started
+from nr_agent_core import DecisionRefusedError, NotFoundError, RecordWrite, RunUnreadableError, StoredFormError
+from nr_agent_core.domain.run_events import RecordedCall, Started
 from nr_agent_core.domain.texts import reply_sentence, status_label
 from nr_agent_core.ports.run_store import StoredEvent
 
@@ -146,7 +148,7 @@ async def cancel_outside(request: Request, visitor: Visitor) -> Response:
 
 def _event(stored: StoredEvent) -> dict[str, Any]:
     facts = []
-    for field in type(stored.event).__attrs_attrs__:
+    for field in attrs.fields(type(stored.event)):
         value = getattr(stored.event, field.name)
         if not field.metadata.get("content") and not (value is None or value is False or value == ()):
             facts.append((field.name, _fact(value)))
@@ -154,16 +156,17 @@ def _event(stored: StoredEvent) -> dict[str, Any]:
 
 
 def _fact(value: object) -> str:
-    if isinstance(value, tuple):
-        return ", ".join(_fact(entry) for entry in value)
-    if hasattr(value, "value"):
-        return str(value.value)
-    if hasattr(value, "reference"):
-        return f"{value.reference} {_fact(getattr(value, 'kind', ''))}"
-    if hasattr(value, "tool"):
-        refusal = getattr(value, "refusal", None)
-        return f"{value.tool}{'' if refusal is None else f' ({refusal.value})'}"
-    return str(value)
+    match value:
+        case tuple():
+            return ", ".join(_fact(entry) for entry in value)
+        case Enum():
+            return str(value.value)
+        case RecordWrite():
+            return f"{value.reference} {value.kind.value}"
+        case RecordedCall():
+            return value.tool if value.refusal is None else f"{value.tool} ({value.refusal.value})"
+        case _:
+            return str(value)
 
 
 # -- records and the site -----------------------------------------------------------------------

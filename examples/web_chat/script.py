@@ -139,7 +139,7 @@ def _answer(request: ModelRequest) -> str | ModelAnswer:
     language = "de" if german else "en"
     if request.messages[-1].role == "tool":
         return _outcome(request, language)
-    said = _SAID[language].get(asked, _ELSE[language])
+    said: _Said = _SAID[language].get(asked, _ELSE[language])
     return said(request, language) if callable(said) else said
 
 
@@ -191,7 +191,7 @@ def _sayings(language: str, team: str, prices: str, about: str) -> dict[str, _Sa
     }
 
 
-_SAID = {
+_SAID: dict[str, dict[str, _Said]] = {
     "de": {
         **_sayings("de", "Team", "Preise", "Wer wir sind"),
         GO_ON: call("create_page_draft", parent=2, title="Team"),
