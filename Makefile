@@ -18,13 +18,15 @@ MEASURED := tests/unit tests/chat tests/cases
 WORKERS ?= auto
 SUITE    = $(BIN)/python -m pytest -q --numprocesses=$(WORKERS) --dist=worksteal
 
-.PHONY: help demo demo-local test test-default test-others check contracts docs postgres mcp agui simulate chaos chaos-short chaos-planted mutate bench claims api reference constraints clean
+.PHONY: help demo demo-local web e2e test test-default test-others check contracts docs postgres mcp agui simulate chaos chaos-short chaos-planted mutate bench claims api reference constraints clean
 .PHONY: lint lint-code lint-format lint-spelling lint-tests lint-project types types-mypy types-pyright
 .DELETE_ON_ERROR:
 
 help:
 	@echo 'make demo       the example chat of a site, without a key or a network'
 	@echo 'make demo-local the same core with a real model in this process, without a key (200 MB)'
+	@echo 'make web        the example chat in a browser, on this machine alone; PORT= FOLDER='
+	@echo 'make e2e        the same, tested in chromium; screenshots go to screenshots/'
 	@echo 'make test       the suite, with coverage, and its quick part on other interpreters'
 	@echo 'make check      lint + types + import contracts'
 	@echo 'make lint       ruff, codespell, docstrings of tests, pyproject'
@@ -48,6 +50,16 @@ demo: $(VENV)/.ok
 
 demo-local: $(VENV)/.ok-local
 	@$(BIN)/python -m examples.local_model
+
+# Two people at once need two browsers: cookies are shared by the windows of one.
+PORT ?= 8017
+
+web: $(VENV)/.ok
+	$(BIN)/python -m examples.web_chat --port $(PORT) $(if $(FOLDER),--folder $(FOLDER))
+
+e2e: $(VENV)/.ok-e2e
+	@command -v chromium >/dev/null || { echo "there is no chromium; as root: apt-get install -y chromium"; exit 1; }
+	$(BIN)/python -m pytest -q -m e2e --numprocesses=$(WORKERS) tests/e2e
 
 test: test-default test-others
 
@@ -151,6 +163,10 @@ $(VENV)/.ok-lint: $(VENV)/.ok
 
 $(VENV)/.ok-bench: $(VENV)/.ok
 	$(PIP) -e '.[cli,test,bench]'
+	@touch $@
+
+$(VENV)/.ok-e2e: $(VENV)/.ok
+	$(PIP) -e '.[cli,test,web,e2e]'
 	@touch $@
 
 # A server of models and a small model. The package of the model names a library that has to be

@@ -4,11 +4,15 @@ Hypothesis profiles, chosen by HYPOTHESIS_PROFILE (CI=true chooses `ci`), and th
 
 import os
 from collections.abc import Iterator
+from importlib.util import find_spec
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.postgres_server import NoServerError, Server
+
+# Tests in a browser need the extra `e2e`; `make e2e` brings it.
+collect_ignore = [] if find_spec("playwright") else ["e2e"]
 
 # No deadline: a shared machine may stall any single example. Time is bounded by the whole run.
 _COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
