@@ -31,7 +31,7 @@ class SeenRecord:
     url: str | None = None
 
 
-def unseen(record: RecordReference, user: AbstractBaseUser) -> SeenRecord:
+def unseen(record: RecordReference, _: AbstractBaseUser) -> SeenRecord:
     """A record of which a site knows no more than its reference."""
     return SeenRecord(str(record))
 

@@ -64,7 +64,11 @@ def chat_view(view: View) -> View:
 def index(request: HttpRequest) -> HttpResponse:
     """The reader's conversations, and a field for the first message of another one."""
     own = Conversation.objects.filter(owner=request.user)[:50]
-    return render(request, "django_chat/index.html", {"heading": _("Assistant"), "conversations": own, "stream": _stream_url(request, None)})
+    return render(
+        request,
+        "django_chat/index.html",
+        {"heading": _("Assistant"), "conversations": own, "stream": _stream_url(request, None)},
+    )
 
 
 @chat_view
@@ -170,12 +174,20 @@ def setup(request: HttpRequest) -> HttpResponse:
     """What administrators are linked to when the chat is not set up."""
     if not request.user.is_superuser:
         raise PermissionDenied
-    return render(request, "django_chat/setup.html", {"heading": _("Set-up of the assistant"), "facts": dict(site().facts)})
+    return render(
+        request, "django_chat/setup.html", {"heading": _("Set-up of the assistant"), "facts": dict(site().facts)}
+    )
 
 
 def _page(request: HttpRequest, conversation: str, hint: str = "", draft: str = "") -> HttpResponse:
     shown = conversation_page(chat().view(conversation, reader_of(request)), request)
-    context = {"heading": _("Assistant"), "page": shown, "hint": hint, "draft": draft, "stream": _stream_url(request, conversation)}
+    context = {
+        "heading": _("Assistant"),
+        "page": shown,
+        "hint": hint,
+        "draft": draft,
+        "stream": _stream_url(request, conversation),
+    }
     return render(request, "django_chat/show.html", context)
 
 

@@ -69,7 +69,7 @@ class InForce:
         local = settings.CHAT_MODEL == "scripted"
         return Configuration(
             model=model(),
-            prompt=_prompt(user),
+            prompt=_prompt(),
             trust_zone="local" if local else "externalGlobal",
             four_eyes=settings.CHAT_FOUR_EYES,
         )
@@ -83,8 +83,7 @@ def seen(record: RecordReference, user: AbstractBaseUser) -> SeenRecord:
     return SeenRecord(str(page.draft_title or page.title), reverse("wagtailadmin_pages:edit", args=[page.pk]))
 
 
-def _prompt(user: AbstractBaseUser) -> str:
-    """The configuration's prompt: a worker has no reader, so what the model must know of a person stands here."""
+def _prompt() -> str:
     home = WagtailSite.objects.filter(is_default_site=True).values_list("root_page", flat=True).first()
     return f"You help the editors of a website made with Wagtail. Its home page is {TABLE}:{home}."
 
@@ -94,5 +93,7 @@ def _facts() -> dict[str, str]:
     facts = {str(_("Model")): settings.CHAT_MODEL}
     if provider in KEYS:
         facts[KEYS[provider]] = str(_("is set") if os.environ.get(KEYS[provider]) else _("is missing"))
-    facts[str(_("Workers"))] = str(_("drive the runs") if settings.CHAT_QUEUED else _("none: requests drive their runs"))
+    facts[str(_("Workers"))] = str(
+        _("drive the runs") if settings.CHAT_QUEUED else _("none: requests drive their runs")
+    )
     return facts

@@ -77,10 +77,15 @@ def _(parent: Uid, title: str, context: ToolContext) -> list[str]:
         if above is None:
             return [gettext("There is no page pages:%(uid)s.") % {"uid": parent}]
         twins = above.get_children().filter(title__iexact=title.strip())
-        lines = [gettext("New draft “%(title)s” under “%(parent)s”") % {"title": title.strip(), "parent": _title(above)}]
+        lines = [
+            gettext("New draft “%(title)s” under “%(parent)s”") % {"title": title.strip(), "parent": _title(above)}
+        ]
         if not may_create_under(user, above):
             lines.append(gettext("You may not add a page there: this will be refused."))
-        return [*lines, *(gettext("There is a page of that title already: %(page)s") % {"page": _line(twin)} for twin in twins)]
+        return [
+            *lines,
+            *(gettext("There is a page of that title already: %(page)s") % {"page": _line(twin)} for twin in twins),
+        ]
 
 
 @create_page_draft.reconcile
@@ -97,10 +102,15 @@ def update_page_metadata(
     slug: str | None = None,
     search_description: str | None = None,
 ) -> ToolResult:
-    """Change the title, the slug or the search description of a page. A published page stays as it is until a
-    person publishes the change."""
+    """
+    Change the title, the slug or the search description of a page.
+
+    The change is a draft: a published page stays as it is until a person publishes it.
+    """
     user = _acting(context)
-    updated = ToolResult.text(f"Saved as a draft of {TABLE}:{page}.").with_write_target((TABLE, page), WriteKind.UPDATED)
+    updated = ToolResult.text(f"Saved as a draft of {TABLE}:{page}.").with_write_target(
+        (TABLE, page), WriteKind.UPDATED
+    )
     if record_of(context.key) is not None:
         return updated
     with _in_history(context, user), all_or_nothing():
@@ -142,7 +152,11 @@ def _(
         changes = _changes(latest, title, slug, search_description)
         lines = [_line(kept), _age(kept)]
         for name, value in changes.items():
-            words = {"field": _field(name), "now": getattr(latest, name) or gettext("(empty)"), "then": value or gettext("(empty)")}
+            words = {
+                "field": _field(name),
+                "now": getattr(latest, name) or gettext("(empty)"),
+                "then": value or gettext("(empty)"),
+            }
             lines.append(gettext("%(field)s: “%(now)s” → “%(then)s”") % words)
         if not changes:
             lines.append(gettext("Nothing would change."))
@@ -239,7 +253,9 @@ def _changes(page: Page, title: str | None, slug: str | None, search_description
 
 
 def _field(name: str) -> str:
-    return {"title": gettext("Title"), "slug": gettext("Slug"), "search_description": gettext("Search description")}[name]
+    return {"title": gettext("Title"), "slug": gettext("Slug"), "search_description": gettext("Search description")}[
+        name
+    ]
 
 
 def _free_slug(parent: Page, title: str) -> str:

@@ -60,7 +60,9 @@ def _section(home: TextPage, title: str) -> TextPage:
 def _editors(name: str, section: TextPage) -> Group:
     group, _ = Group.objects.get_or_create(name=name)
     wanted = Permission.objects.filter(content_type__app_label="wagtailadmin", codename="access_admin")
-    group.permissions.add(*wanted, *Permission.objects.filter(content_type__app_label="django_chat", codename="use_chat"))
+    group.permissions.add(
+        *wanted, *Permission.objects.filter(content_type__app_label="django_chat", codename="use_chat")
+    )
     for codename in ("add_page", "change_page"):
         permission = Permission.objects.get(content_type__app_label="wagtailcore", codename=codename)
         GroupPagePermission.objects.get_or_create(group=group, page=section, permission=permission)
