@@ -44,15 +44,16 @@ class Person:
         return str(self.user.pk)
 
     def say(self, text: str, conversation: str | None = None) -> HttpResponse:
-        """Send a message, in a new conversation or in one that is there."""
+        """Send a message, in a new conversation or in one that is there; the page that then stands."""
         at = reverse("chat:begin") if conversation is None else reverse("chat:send", args=[conversation])
-        return self.client.post(at, {"text": text})
+        return self.client.post(at, {"text": text}, follow=True)
 
     def ask(self, text: str) -> str:
         """Begin a conversation; its id."""
         answer = self.say(text)
-        assert answer.status_code == 302, answer.content[:500]
-        return answer["Location"].rstrip("/").rpartition("/")[2]
+        ((at, status),) = answer.redirect_chain
+        assert status == 302
+        return str(at).rstrip("/").rpartition("/")[2]
 
     def sees(self, conversation: str) -> str:
         """The page of a conversation."""
@@ -65,9 +66,9 @@ class Person:
         return found[1]
 
     def decide(self, conversation: str, decision: str, digest: str | None = None) -> HttpResponse:
-        """Press a button of the card."""
+        """Press a button of the card; the page that then stands."""
         body = {"decision": decision, "digest": digest or self.digest(conversation)}
-        return self.client.post(reverse("chat:decide", args=[conversation]), body)
+        return self.client.post(reverse("chat:decide", args=[conversation]), body, follow=True)
 
     def inbox(self) -> str:
         """The page of what waits."""

@@ -31,7 +31,7 @@ def test_an_approved_draft_is_in_the_history_under_the_editor_and_names_the_run(
     conversation = ask(editor)
     assert pages() == 3  # nothing before the decision
 
-    assert editor.decide(conversation, "approve").status_code == 302
+    editor.decide(conversation, "approve")
 
     team = page("Team")
     run = site.chat.view(conversation, reader(editor)).messages[-1].run_id
@@ -55,8 +55,8 @@ def test_the_listing_marks_what_the_assistant_wrote_and_nothing_else(editor: Per
     listing = editor.client.get(reverse("wagtailadmin_explore", args=[page("News").pk])).content.decode()
 
     rows = {title: row for row in listing.split("<tr") for title in ("By hand", "Team") if f"{title}\n" in row}
-    assert 'class="w-status w-status--primary"' in rows["Team"]
-    assert "w-status--primary" not in rows["By hand"]
+    assert "Vom Assistenten geschrieben" in rows["Team"]
+    assert "Vom Assistenten geschrieben" not in rows["By hand"]
     assert list(AiMark.objects.values_list("page", "kind")) == [(page("Team").pk, "created")]
     assert by_hand.pk
 

@@ -10,9 +10,13 @@ from django.http import HttpRequest
 
 from examples.wagtail_site.django_chat.host import SeenRecord, chat, site
 from examples.wagtail_site.django_chat.readers import reader_of
-from nr_agent_core import Card, ConversationStatus, ConversationView, MessageView, Reader, RecordWrite
+from nr_agent_core import Card, ConversationStatus, ConversationView, MessageView, NoticeCode, Reader, RecordWrite
 from nr_agent_core.domain.texts.cards import card_labels
 from nr_agent_core.domain.texts.rendering import render
+
+
+_NEWS = dict.fromkeys((NoticeCode.RUN_FINISHED_OUTSIDE, NoticeCode.RUN_ENDED, NoticeCode.SAVED_BEFORE_END), "info")
+"""Notices that tell what became of a request. All others say that the text and the run differ."""
 
 
 class CardPage:
@@ -38,11 +42,12 @@ class RecordPage:
 @dataclass(frozen=True)
 class MessagePage:
     """
-    A message, and what the run behind it wrote.
+    A message, its notices with their kinds, and what the run behind it wrote.
     """
 
     message: MessageView
     at: dt.datetime
+    notices: tuple[tuple[str, str], ...]
     records: tuple[RecordPage, ...]
 
 
@@ -84,7 +89,8 @@ def _message(message: MessageView, request: HttpRequest, reader: Reader) -> Mess
     answers = message.role.value == "assistant" and message.run_id is not None
     writes = chat().runtime.wiring.store.writes_of(message.run_id) if answers else ()
     records = tuple(_record(write, request, reader) for write in writes)
-    return MessagePage(message, dt.datetime.fromtimestamp(message.at, dt.UTC), records)
+    notices = tuple((_NEWS.get(notice.code, "warning"), notice.label) for notice in message.notices)
+    return MessagePage(message, dt.datetime.fromtimestamp(message.at, dt.UTC), notices, records)
 
 
 def _record(write: RecordWrite, request: HttpRequest, reader: Reader) -> RecordPage:

@@ -29,6 +29,7 @@ from nr_agent_core import (
     MessageRejectedError,
     NotFoundError,
     Reader,
+    SendOutcome,
     Sent,
 )
 from nr_agent_core.domain.texts import reply_sentence
@@ -179,7 +180,8 @@ def setup(request: HttpRequest) -> HttpResponse:
     )
 
 
-def _page(request: HttpRequest, conversation: str, hint: str = "", draft: str = "") -> HttpResponse:
+def _page(request: HttpRequest, conversation: str) -> HttpResponse:
+    hint, draft = request.session.pop(f"chat:{conversation}", ("", ""))
     shown = conversation_page(chat().view(conversation, reader_of(request)), request)
     context = {
         "heading": _("Assistant"),
@@ -192,10 +194,14 @@ def _page(request: HttpRequest, conversation: str, hint: str = "", draft: str = 
 
 
 def _answer(request: HttpRequest, sent: Sent, draft: str = "") -> HttpResponse:
-    """Redirect after a post; held, busy and refused say why, and what was typed stays in its field."""
-    if sent.text and sent.outcome.value != "delivered":
-        accepted = sent.outcome.value == "accepted"
-        return _page(request, sent.conversation, sent.text, "" if accepted else draft)
+    """
+    Redirect after a post, so that a reload sends nothing twice.
+
+    What was held, busy or refused is said there once, and what was typed stands in its field again.
+    """
+    if sent.text and sent.outcome is not SendOutcome.DELIVERED:
+        kept = "" if sent.outcome is SendOutcome.ACCEPTED else draft
+        request.session[f"chat:{sent.conversation}"] = (sent.text, kept)
     return redirect("chat:show", conversation=sent.conversation)
 
 
