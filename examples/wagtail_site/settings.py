@@ -3,7 +3,8 @@ The settings of the site, for one machine. What differs from place to place come
 
 ``WAGTAIL_SITE_FOLDER``: where its files are. ``WAGTAIL_SITE_POSTGRES``: a connection string of libpq;
 without one, SQLite. ``CHAT_MODEL``: ``openai:NAME`` or ``anthropic:NAME``; without one, a script that
-needs no key. ``CHAT_FOUR_EYES``: ``1`` lets nobody release what they asked for themselves.
+needs no key. ``CHAT_FOUR_EYES``: ``1`` lets nobody release what they asked for themselves. ``CHAT_QUEUED``: ``1`` has
+workers drive the runs, which is so on PostgreSQL anyway unless it is ``0``.
 """
 
 import os
@@ -125,7 +126,7 @@ WAGTAIL_ENABLE_UPDATE_CHECK = False
 CHAT_SITE = "examples.wagtail_site.website.assistant.assistant"
 CHAT_FILE = FOLDER / "chat.db"
 """On SQLite: a file of the chat's own, beside the site's."""
-CHAT_QUEUED = bool(POSTGRES)
+CHAT_QUEUED = (os.environ.get("CHAT_QUEUED") or ("1" if POSTGRES else "0")) == "1"
 """Whether workers drive the runs, started by the command ``chat_worker``."""
 CHAT_MODEL = os.environ.get("CHAT_MODEL") or "scripted"
 CHAT_FOUR_EYES = os.environ.get("CHAT_FOUR_EYES") == "1"
