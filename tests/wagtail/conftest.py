@@ -58,12 +58,9 @@ def server(request: pytest.FixtureRequest) -> Server | None:
 @pytest.fixture(scope="session")
 def made(server: Server | None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site as its set-up leaves it: the file of its database; on a server its database is ``made``."""
-    from django.conf import settings
     from django.core.management import call_command
     from django.db import connections
 
-    # Hashing a password slowly is not what is tested.
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     file = tmp_path_factory.mktemp("made") / "site.db"
     database = connections.settings["default"]
     if server is None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import ParamSpec, TypeVar
 
-from django.db import close_old_connections, connections
+from django.db import connections
 
 from nr_agent_core import ToolContext
 
@@ -40,6 +40,9 @@ def cleaned_up(function: Callable[_P, _R]) -> Callable[_P, _R]:
         try:
             return function(*arguments, **options)
         finally:
-            close_old_connections()
+            # Django's own close_old_connections would end a transaction that somebody has open.
+            for connection in connections.all(initialized_only=True):
+                if not connection.in_atomic_block:
+                    connection.close_if_unusable_or_obsolete()
 
     return cleaning_up

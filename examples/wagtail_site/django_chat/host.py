@@ -4,7 +4,7 @@ The chat of this process, put together from Django's settings and from what the 
 
 import atexit
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -44,12 +44,12 @@ class Site:
     Attributes:
         parts: of the chat: model or configuration, tools, access, bus.
         seen: how somebody sees a record that the chat names.
-        facts: what administrators are told about the set-up.
+        facts: what administrators are told about the set-up, in the language of the moment.
     """
 
     parts: Mapping[str, Any]
     seen: Callable[[RecordReference, AbstractBaseUser], SeenRecord] = unseen
-    facts: Mapping[str, str] = field(default_factory=dict)
+    facts: Callable[[], Mapping[str, str]] = dict
 
 
 @cache

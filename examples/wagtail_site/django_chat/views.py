@@ -176,7 +176,7 @@ def setup(request: HttpRequest) -> HttpResponse:
     if not request.user.is_superuser:
         raise PermissionDenied
     return render(
-        request, "django_chat/setup.html", {"heading": _("Set-up of the assistant"), "facts": dict(site().facts)}
+        request, "django_chat/setup.html", {"heading": _("Set-up of the assistant"), "facts": site().facts()}
     )
 
 

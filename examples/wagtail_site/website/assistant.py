@@ -9,7 +9,7 @@ from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser
 from django.core.exceptions import ImproperlyConfigured
 from django.urls import reverse
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext as _
 from wagtail.models import Site as WagtailSite
 
 from examples.wagtail_site.django_chat.access import USE
@@ -31,7 +31,7 @@ def assistant() -> Site:
     bus = BlinkerEventBus()
     bus.subscribe(heard)
     parts = {"configuration": InForce(), "tools": TOOLS, "access": PageAccess(), "bus": bus}
-    return Site(parts, seen=seen, facts=_facts())
+    return Site(parts, seen=seen, facts=_facts)
 
 
 @cache
@@ -90,10 +90,10 @@ def _prompt() -> str:
 
 def _facts() -> dict[str, str]:
     provider = settings.CHAT_MODEL.partition(":")[0]
-    facts = {str(_("Model")): settings.CHAT_MODEL}
+    facts = {_("Model"): settings.CHAT_MODEL}
     if provider in KEYS:
-        facts[KEYS[provider]] = str(_("is set") if os.environ.get(KEYS[provider]) else _("is missing"))
-    facts[str(_("Workers"))] = str(
+        facts[KEYS[provider]] = _("is set") if os.environ.get(KEYS[provider]) else _("is missing")
+    facts[_("Workers")] = str(
         _("drive the runs") if settings.CHAT_QUEUED else _("none: requests drive their runs")
     )
     return facts
