@@ -90,6 +90,7 @@ def test_a_slug_that_is_taken_is_refused_and_nothing_is_unknown(editor: Person) 
     seen = shown(text_of(editor.decide(conversation, "approve")))
 
     assert page("Two").slug == "two"
+    assert "one" in seen.partition("pages:")[2].rpartition("Assistent")[2]  # in Wagtail's words
     assert "unbekannt" not in seen
     assert not CarriedOut.objects.exists()
 
@@ -143,7 +144,7 @@ def test_a_creation_that_did_not_happen_never_will(editor: Person) -> None:
     """Once the recovery was told so, the key is taken: the late process writes nothing."""
     assert create_page_draft.tool.reconcile("a" * 64, context(editor)) is Reconciliation.NEVER_HAPPENED
 
-    with pytest.raises(NothingWrittenError):
+    with pytest.raises(NothingWrittenError, match="IntegrityError"):
         create_page_draft.tool.execute({"parent": page("News").pk, "title": "Team"}, context(editor))
 
     assert not TextPage.objects.filter(title="Team").exists()

@@ -4,7 +4,7 @@ What the chat may do about pages, through Wagtail's own interfaces. Each writing
 Tools act for the owner of the run, with the rights the owner has at that moment.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Annotated
 from uuid import UUID
@@ -57,7 +57,8 @@ def search_pages(words: str, context: ToolContext) -> str:
 def create_page_draft(parent: Uid, title: str, context: ToolContext) -> ToolResult:
     """Create a page under the page *parent*. It is a draft: nobody sees it before a person publishes it."""
     user = _acting(context)
-    with _in_history(context, user), all_or_nothing():
+
+    def create() -> ToolResult:
         above = page_of(parent)
         if above is None or not may_create_under(user, above):
             return ToolResult.error(gettext("You may not add a page under pages:%(uid)s.") % {"uid": parent})
@@ -66,7 +67,9 @@ def create_page_draft(parent: Uid, title: str, context: ToolContext) -> ToolResu
         _logged(page, page.save_revision(user=user, log_action=True), context, WriteKind.CREATED)
         reference = RecordReference(TABLE, page.pk)
         note(context.key, reference)
-    return _created(reference)
+        return _created(reference)
+
+    return _carried_out(create, context, user)
 
 
 @create_page_draft.preview
@@ -111,9 +114,8 @@ def update_page_metadata(
     updated = ToolResult.text(f"Saved as a draft of {TABLE}:{page}.").with_write_target(
         (TABLE, page), WriteKind.UPDATED
     )
-    if record_of(context.key) is not None:
-        return updated
-    with _in_history(context, user), all_or_nothing():
+
+    def update() -> ToolResult:
         kept = Page.objects.select_for_update().filter(pk=page, depth__gt=1).first()
         if kept is None or not may_edit(user, kept.specific):
             return ToolResult.error(gettext("You may not edit pages:%(uid)s.") % {"uid": page})
@@ -125,14 +127,13 @@ def update_page_metadata(
             return ToolResult.unchanged(gettext("pages:%(uid)s is like that already.") % {"uid": page})
         for name, value in changes.items():
             setattr(latest, name, value)
-        try:
-            action = EditPageAction(latest, user, clean=True)
-            action.execute()
-        except ValidationError as refused:
-            raise NothingWrittenError("the page refuses these values") from refused
+        action = EditPageAction(latest, user, clean=True)
+        action.execute()
         _logged(latest, action.revision, context, WriteKind.UPDATED)
         note(context.key, RecordReference(TABLE, page))
-    return updated
+        return updated
+
+    return updated if record_of(context.key) is not None else _carried_out(update, context, user)
 
 
 @update_page_metadata.preview
@@ -189,13 +190,23 @@ def _own_language(user: AbstractBaseUser) -> Iterator[None]:
         yield
 
 
-@contextmanager
-def _in_history(context: ToolContext, user: AbstractBaseUser) -> Iterator[None]:
-    """Everything that Wagtail logs inside belongs together: it has the run's id as its own."""
+def _carried_out(work: Callable[[], ToolResult], context: ToolContext, user: AbstractBaseUser) -> ToolResult:
+    """
+    Do *work* in a transaction: all of it or nothing.
+
+    Everything that Wagtail logs meanwhile belongs together: it has the run's id as its own. What Wagtail
+    refuses, such as a slug that is taken, the model is told in Wagtail's words.
+    """
     about = LogContext(user=user, generate_uuid=False)
     about.uuid = UUID(context.run_id)
     with _own_language(user), about:
-        yield
+        try:
+            with all_or_nothing():
+                return work()
+        except NothingWrittenError as nothing:
+            if isinstance(nothing.__cause__, ValidationError):
+                return ToolResult.error(" ".join(nothing.__cause__.messages))
+            raise
 
 
 def _logged(page: Page, revision: Revision, context: ToolContext, kind: WriteKind) -> None:

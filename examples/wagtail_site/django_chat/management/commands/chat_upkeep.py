@@ -29,10 +29,11 @@ class Command(BaseCommand):
 
     def handle(self, *_: object, **options: object) -> None:
         """Do it, and tell what was done."""
-        self.stdout.write(str(chat().upkeep(retention=Retention(conversation_days=options["conversation_days"]))))
+        days = options["conversation_days"]
+        self.stdout.write(str(chat().upkeep(retention=Retention(conversation_days=days))))
         CarriedOut.objects.filter(at__lt=timezone.now() - KEYS_KEPT).delete()
         store = chat().runtime.wiring.store
-        for listed in Conversation.objects.iterator():
+        for listed in Conversation.objects.filter(begun_at__lt=timezone.now() - dt.timedelta(days=days)):
             if store.conversation_row(listed.id) is None:
                 listed.delete()
         chat().close(wait=5.0)

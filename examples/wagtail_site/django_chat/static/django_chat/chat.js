@@ -50,7 +50,9 @@
       else if (kind === "interim") answer.textContent = said = "";
       else if (kind === "held") {
         live.hidden = true;
-        document.getElementById("chat-hint").textContent = data.text;
+        const notice = document.getElementById("chat-notice").content.cloneNode(true);
+        notice.querySelector("[data-chat-text]").textContent = data.text;
+        document.getElementById("chat-hint").replaceChildren(notice);
         return;
       } else if (kind === "end") window.location.assign(data.url);
     }
