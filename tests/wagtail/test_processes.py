@@ -30,7 +30,9 @@ MANAGE = ("-m", "examples.wagtail_site.manage")
 
 
 @contextmanager
-def started(site: Site, server: Server | None, *arguments: str, **environment: str) -> Iterator["subprocess.Popen[str]"]:
+def started(
+    site: Site, server: Server | None, *arguments: str, **environment: str
+) -> Iterator["subprocess.Popen[str]"]:
     """A process of the site, over the files and the database of this test; ended in order."""
     from django.db import connections
 
@@ -40,7 +42,9 @@ def started(site: Site, server: Server | None, *arguments: str, **environment: s
         words["WAGTAIL_SITE_POSTGRES"] = server.dsn(dbname=name)
     words = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}", **words, **environment}
     log = (site.folder / f"log-{time.monotonic_ns()}").open("w+")
-    process = subprocess.Popen([sys.executable, *arguments], cwd=site.folder, env=words, stdout=log, stderr=log, text=True)
+    process = subprocess.Popen(
+        [sys.executable, *arguments], cwd=site.folder, env=words, stdout=log, stderr=log, text=True
+    )
     try:
         yield process
     finally:
@@ -118,8 +122,10 @@ def test_a_story_under_an_event_loop(site: Site, server: Server | None) -> None:
         assert "Neuer Entwurf „Team“ unter „News“" in shown(seen)
         assert told(client, f"{at}stream/", "weiter", seen)[0] == (
             "held",
-            {"text": "Es wird noch eine Entscheidung gebraucht. Bitte auf der Karte freigeben oder ablehnen; "
-             "eine Nachricht entscheidet nicht."},
+            {
+                "text": "Es wird noch eine Entscheidung gebraucht. Bitte auf der Karte freigeben oder ablehnen; "
+                "eine Nachricht entscheidet nicht."
+            },
         )
         body = {"csrfmiddlewaretoken": token(seen), "decision": "approve"}
         body["digest"] = re.search(r'name="digest" value="(\w+)"', seen)[1]
@@ -140,22 +146,25 @@ def test_a_story_in_threads_with_a_worker(site: Site, server: Server | None) -> 
     port, news = free_port(), page("News").pk
     serve = (*MANAGE, "runserver", "--noreload", f"127.0.0.1:{port}")
     work = (*MANAGE, "chat_worker", "--threads", "1", "--install")
-    with started(site, server, *serve, CHAT_QUEUED="1"), started(site, server, *work, CHAT_QUEUED="1") as worker:
-        with Browser(f"http://127.0.0.1:{port}") as client:
-            first = client.get("/admin/assistant/").text
-            assert 'data-stream=""' in first
-            text = f"Lege unter pages:{news} eine Seite 'Team' an."
-            body = {"csrfmiddlewaretoken": token(first), "text": text}
-            until(lambda: worker.poll() is None and _installed(site, server))
-            at = client.post("/admin/assistant/new/", data=body).url.removeprefix(f"http://127.0.0.1:{port}")
-            until(lambda: 'name="digest"' in client.get(f"{at}part/").text)
-            seen = client.get(at).text
-            body = {"csrfmiddlewaretoken": token(seen), "decision": "approve"}
-            body["digest"] = re.search(r'name="digest" value="(\w+)"', seen)[1]
-            client.post(f"{at}decide/", data=body)
-            until(lambda: ">Team</a>" in client.get(f"{at}part/").text)
-            news_list = client.get(reverse("wagtailadmin_explore", args=[news])).text
-            assert "Vom Assistenten geschrieben" in news_list
+    with (
+        started(site, server, *serve, CHAT_QUEUED="1"),
+        started(site, server, *work, CHAT_QUEUED="1") as worker,
+        Browser(f"http://127.0.0.1:{port}") as client,
+    ):
+        first = client.get("/admin/assistant/").text
+        assert 'data-stream=""' in first
+        text = f"Lege unter pages:{news} eine Seite 'Team' an."
+        body = {"csrfmiddlewaretoken": token(first), "text": text}
+        until(lambda: worker.poll() is None and _installed(site, server))
+        at = client.post("/admin/assistant/new/", data=body).url.removeprefix(f"http://127.0.0.1:{port}")
+        until(lambda: 'name="digest"' in client.get(f"{at}part/").text)
+        seen = client.get(at).text
+        body = {"csrfmiddlewaretoken": token(seen), "decision": "approve"}
+        body["digest"] = re.search(r'name="digest" value="(\w+)"', seen)[1]
+        client.post(f"{at}decide/", data=body)
+        until(lambda: ">Team</a>" in client.get(f"{at}part/").text)
+        news_list = client.get(reverse("wagtailadmin_explore", args=[news])).text
+        assert "Vom Assistenten geschrieben" in news_list
 
     assert worker.returncode == 0
     assert TextPage.objects.filter(title="Team").count() == 1
@@ -170,4 +179,3 @@ def _installed(site: Site, server: Server | None) -> bool:
     with connection.cursor() as cursor:
         cursor.execute("SELECT to_regclass('nr_agent_core.procrastinate_jobs') IS NOT NULL")
         return bool(cursor.fetchone()[0])
-

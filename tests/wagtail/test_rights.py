@@ -63,7 +63,7 @@ def test_a_card_may_be_about_several_pages(editor: Person, second: Person, site:
     site.says(round_of(*calls), "Done.")
     conversation = editor.ask("Two pages, please.")
 
-    assert "name=\"digest\"" not in editor.sees(conversation)
+    assert 'name="digest"' not in editor.sees(conversation)
     assert "Nothing waits" in shown(second.inbox())
 
 

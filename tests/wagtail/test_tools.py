@@ -177,7 +177,9 @@ def test_the_search_finds_what_the_owner_may_explore(editor: Person, second: Per
 @pytest.mark.parametrize("uid", [1, 999_999])
 def test_the_root_and_pages_that_are_not_there(administrator: Person, uid: int) -> None:
     """Neither is edited or added to, by nobody."""
-    assert create_page_draft.tool.execute({"parent": uid, "title": "X"}, context(administrator)).outcome is Outcome.ERROR
+    assert (
+        create_page_draft.tool.execute({"parent": uid, "title": "X"}, context(administrator)).outcome is Outcome.ERROR
+    )
     result = update_page_metadata.tool.execute({"page": uid, "title": "X"}, context(administrator))
     assert result.outcome is Outcome.ERROR
     assert not CarriedOut.objects.exists()

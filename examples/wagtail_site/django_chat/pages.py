@@ -14,7 +14,6 @@ from nr_agent_core import Card, ConversationStatus, ConversationView, MessageVie
 from nr_agent_core.domain.texts.cards import card_labels
 from nr_agent_core.domain.texts.rendering import render
 
-
 _NEWS = dict.fromkeys((NoticeCode.RUN_FINISHED_OUTSIDE, NoticeCode.RUN_ENDED, NoticeCode.SAVED_BEFORE_END), "info")
 """Notices that tell what became of a request. All others say that the text and the run differ."""
 

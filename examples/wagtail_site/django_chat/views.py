@@ -175,9 +175,7 @@ def setup(request: HttpRequest) -> HttpResponse:
     """What administrators are linked to when the chat is not set up."""
     if not request.user.is_superuser:
         raise PermissionDenied
-    return render(
-        request, "django_chat/setup.html", {"heading": _("Set-up of the assistant"), "facts": site().facts()}
-    )
+    return render(request, "django_chat/setup.html", {"heading": _("Set-up of the assistant"), "facts": site().facts()})
 
 
 def _page(request: HttpRequest, conversation: str) -> HttpResponse:

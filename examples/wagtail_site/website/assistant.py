@@ -93,7 +93,5 @@ def _facts() -> dict[str, str]:
     facts = {_("Model"): settings.CHAT_MODEL}
     if provider in KEYS:
         facts[KEYS[provider]] = _("is set") if os.environ.get(KEYS[provider]) else _("is missing")
-    facts[_("Workers")] = str(
-        _("drive the runs") if settings.CHAT_QUEUED else _("none: requests drive their runs")
-    )
+    facts[_("Workers")] = str(_("drive the runs") if settings.CHAT_QUEUED else _("none: requests drive their runs"))
     return facts
