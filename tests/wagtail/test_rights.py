@@ -131,6 +131,17 @@ def test_four_eyes(editor: Person, administrator: Person, site: Site) -> None:
     assert page("Team")
 
 
+def test_an_administrator_reads_and_does_not_answer(editor: Person, administrator: Person) -> None:
+    """Of somebody else's conversation administrators see all, and a field to write into they do not get."""
+    conversation = editor.ask("Hallo")
+
+    seen = administrator.sees(conversation)
+
+    assert "This is the conversation of editor." in shown(seen)
+    assert "<textarea" not in seen
+    assert administrator.say("Hello", conversation).status_code == 403
+
+
 @pytest.mark.parametrize("name", ["show", "part", "send", "decide", "retry", "cancel"])
 @pytest.mark.parametrize("whose", ["somebody's", "nobody's"])
 def test_conversations_of_others_are_not_there(editor: Person, second: Person, name: str, whose: str) -> None:

@@ -53,12 +53,13 @@ class MessagePage:
 @dataclass(frozen=True)
 class ConversationPage:
     """
-    A conversation as one reader sees it.
+    A conversation as one reader sees it. Of somebody else's, ``owner`` says whose it is: it can be read, not answered.
     """
 
     view: ConversationView
     messages: tuple[MessagePage, ...]
     card: CardPage | None
+    owner: str | None
 
     @property
     def works(self) -> bool:
@@ -75,7 +76,9 @@ def conversation_page(view: ConversationView, request: HttpRequest) -> Conversat
     """The page of *view*, which was made for the reader of *request*."""
     reader = reader_of(request)
     card = None if view.card is None else CardPage(view.card, reader)
-    return ConversationPage(view, tuple(_message(message, request, reader) for message in view.messages), card)
+    row = chat().runtime.wiring.store.conversation_row(view.id)
+    other = None if row is None or row.owner == reader.id else owner_name(row.owner)
+    return ConversationPage(view, tuple(_message(each, request, reader) for each in view.messages), card, other)
 
 
 def owner_name(owner: str) -> str:

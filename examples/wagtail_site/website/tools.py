@@ -236,7 +236,8 @@ def _title(page: Page) -> str:
 
 def _line(page: Page) -> str:
     state = gettext("published") if page.live else gettext("draft")
-    return f"{TABLE}:{page.pk} “{_title(page)}” ({state}) {page.url_path}"
+    words = {"page": f"{TABLE}:{page.pk}", "title": _title(page), "state": state, "path": page.url_path}
+    return gettext("%(page)s “%(title)s” (%(state)s) %(path)s") % words
 
 
 def _age(page: Page) -> str:
