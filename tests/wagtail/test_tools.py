@@ -175,7 +175,7 @@ def test_the_search_finds_what_the_owner_may_explore(editor: Person, second: Per
 
 
 def _slug_is_taken(slug: str) -> str:
-    words = {"page_slug": slug, "parent_url_path": "/home/news/"}
+    words = {"page_slug": slug, "parent_url_path": "/news/"}
     text = "The slug '%(page_slug)s' is already in use within the parent page at '%(parent_url_path)s'."
     with translation.override("de"):
         return translation.gettext(text) % words
