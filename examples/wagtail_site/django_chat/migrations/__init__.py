@@ -1,0 +1,3 @@
+"""
+The tables, step by step.
+"""

@@ -1,0 +1,3 @@
+"""
+A small Wagtail site: its pages, and what the chat may do about them.
+"""

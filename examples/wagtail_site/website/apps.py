@@ -1,0 +1,14 @@
+"""
+The application, as Django lists it.
+"""
+
+from django.apps import AppConfig
+
+
+class Website(AppConfig):
+    """
+    The site.
+    """
+
+    name = "examples.wagtail_site.website"
+    label = "website"
