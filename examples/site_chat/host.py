@@ -11,7 +11,7 @@ from examples.site_chat.site import Site
 from examples.site_chat.tools import site_tools
 from nr_agent_core import Chat, Configuration, Reader, RoleAccess
 from nr_agent_core.adapters.sqlite import SqliteStore
-from nr_agent_core.driver.performer import AroundTool
+from nr_agent_core.driver.tool_work import AroundTool
 from nr_agent_core.ports.configuration_resolver import ConfigurationResolver
 from nr_agent_core.ports.event_bus import EventBus
 from nr_agent_core.ports.model_provider import ModelProvider

@@ -20,7 +20,6 @@ from examples.web_chat.rendering import linked, references_in
 from examples.web_chat.script import QUESTIONS
 from examples.web_chat.wiring import Host
 from nr_agent_core import (
-    Card,
     ConversationView,
     MessageView,
     NoticeCode,
@@ -111,8 +110,8 @@ async def decide(request: Request, visitor: Visitor) -> Response:
     # Who may decide and not see the conversation does it in the inbox, so that the conversation is told.
     await chat.view(id_, visitor.reader, limit=1)
     run, digest = form.get("run"), form.get("digest")
-    # A card with its run: the one of an earlier run is then told apart from one that is merely old.
-    card = Card(run, digest, (), 0.0, None, True, True) if run and digest else digest
+    # With its run the card of an earlier one is told apart from one that is merely old.
+    card = f"{run}:{digest}" if run and digest else digest
     sent = await chat.decide(id_, choice, card=card, by=visitor.reader)
     tell_next(request, sent.text)
     return see_other(f"/chat/{id_}")

@@ -150,6 +150,7 @@ def test_a_tool_that_exits_ends_itself_and_not_the_host() -> None:
 
     (notice,) = chat.view(conversation, ANNA).messages[-1].notices
     assert notice.code is NoticeCode.WRITE_OUTCOME_UNKNOWN
+    assert "still" not in notice.label  # nobody had heard of it before
 
 
 def test_closing_waits_for_a_tool_behind_its_deadline() -> None:

@@ -179,19 +179,35 @@ def test_a_decision_that_comes_second_says_what_is_so(world: World, first: str, 
     assert not world.model.requests
 
 
-def test_a_superseded_run_takes_no_decision(world: World) -> None:
-    """Neither from its card, nor from an inbox (C5, C6)."""
+@pytest.mark.parametrize("by_reference", [False, True])
+def test_a_superseded_run_takes_no_decision(world: World, by_reference: bool) -> None:
+    """Neither from its card, nor by what a form has of it, nor from an inbox (C5, C6)."""
     chat, sent = world.waiting("Gut.")
     card = card_of(chat, sent.conversation)
     chat.send(OTHER, ANNA, conversation=sent.conversation)
 
-    refused = chat.decide(sent.conversation, "approve", card=card, by=ANNA)
+    named = card.reference if by_reference else card
+    refused = chat.decide(sent.conversation, "approve", card=named, by=ANNA)
     with pytest.raises(DecisionRefusedError) as outside:
         chat.runtime.decide(card.run_id, "approve", digest=card.digest, by=DORA)
 
     assert (refused.outcome, refused.code) == (SendOutcome.REFUSED, ReplyCode.SUPERSEDED)
     assert outside.value.code is ReplyCode.SUPERSEDED
     assert world.host.executed == []
+
+
+@pytest.mark.parametrize("wrong", ["", ":", "x:", ":x", "{run}:", "{run}:x", "x:{digest}", "{run}:{digest}:", "a:b:c"])
+def test_a_reference_that_names_no_card_decides_nothing(world: World, wrong: str) -> None:
+    """Forged or cut, of a run that is not of this conversation or not there: it is a stale decision (A1)."""
+    chat, sent = world.waiting("Gut.")
+    card = card_of(chat, sent.conversation)
+
+    named = wrong.format(run=card.run_id, digest=card.digest)
+    refused = chat.decide(sent.conversation, "approve", card=named, by=ANNA)
+
+    assert (refused.outcome, refused.code) == (SendOutcome.REFUSED, ReplyCode.STALE_DECISION)
+    assert world.host.executed == []
+    assert chat.decide(sent.conversation, "approve", card=card.reference, by=ANNA).outcome is SendOutcome.ACCEPTED
 
 
 def test_a_run_that_was_let_go_of_takes_no_decision(world: World) -> None:

@@ -214,7 +214,7 @@ def test_an_unknown_outcome_is_said_to_be_unknown(served: Served, people: People
     page = administrator.decide("approve").text
 
     assert codes(page) == ["writeOutcomeUnknown"]
-    assert render("outcome.stillUnknown", {"tool": "create_page_draft"}, language) in seen(page)
+    assert render("notice.writeOutcomeUnknown", {"tools": ["create_page_draft"]}, language) in seen(page)
     assert len(served.host.site.pages()) == 4
 
 

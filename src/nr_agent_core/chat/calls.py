@@ -9,7 +9,7 @@ from typing import Any
 from nr_agent_core.chat.replies import Replies
 from nr_agent_core.chat.results import SendOutcome, Sent
 from nr_agent_core.chat.sending import Sending, Way
-from nr_agent_core.domain.approvals import Card, Decision
+from nr_agent_core.domain.approvals import Card, Decision, named_card
 from nr_agent_core.domain.approvals import decision as decision_of
 from nr_agent_core.domain.errors import DecisionRefusedError, InvalidValueError, NoQueueError
 from nr_agent_core.domain.notices import ReplyCode
@@ -65,8 +65,9 @@ class ChatCalls:
         last = row.last_run
         if last is None:
             return self._replies.sent(SendOutcome.REFUSED, row.id, None, ReplyCode.STALE_DECISION, by)
+        named, digest = (None, None) if card is None else named_card(card)
         # A digest alone is held against the conversation's last run.
-        run_id, digest = (card.run_id, card.digest) if isinstance(card, Card) else (last.id, card)
+        run_id = last.id if named is None else named
         if run_id != last.id and not self._sending.holds(row.id, run_id):
             return self._replies.sent(SendOutcome.REFUSED, row.id, last, ReplyCode.STALE_DECISION, by)
         try:

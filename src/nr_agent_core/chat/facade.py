@@ -174,7 +174,8 @@ class Chat:
         Args:
             conversation: whose waiting run is decided.
             decision: ``approve`` or ``deny``, of the round as a whole.
-            card: the card that was seen, or its digest; None counts as a stale one.
+            card: the card that was seen, its reference, or its digest alone, which is held against the last run;
+                None counts as a stale one.
             by: who decides.
 
         Returns:

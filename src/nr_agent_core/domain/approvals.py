@@ -151,6 +151,23 @@ class Card(Value):
     can_deny: bool
     notes: tuple[str, ...] = ()
 
+    @property
+    def reference(self) -> str:
+        """
+        What names this card in a form or an address; ``Chat.decide`` takes it.
+
+        A digest alone names the round and not its run: equal calls of two runs have equal digests.
+        """
+        return f"{self.run_id}:{self.digest}"
+
+
+def named_card(card: Card | str) -> tuple[str | None, str]:
+    """
+    The run (None where it is not named) and the digest that *card* names: a card, its reference, or its digest alone.
+    """
+    run_id, named, digest = (card.reference if isinstance(card, Card) else card).rpartition(":")
+    return (run_id if named else None), digest
+
 
 def call_cards(run: Run, request: ApprovalRequested, *, readable: bool) -> tuple[CallCard, ...]:
     """

@@ -35,9 +35,9 @@ class Answer(Value):
     digest: str | None
 
     @property
-    def card(self) -> Card | None:
-        """The card that is decided on: its run and digest, which is all that a decision reads of it."""
-        return None if self.digest is None else Card(self.run_id, self.digest, (), 0.0, None, True, True)
+    def card(self) -> str | None:
+        """The reference of the card that is decided on."""
+        return None if self.digest is None else f"{self.run_id}:{self.digest}"
 
 
 def answerable(card: Card | None) -> Card | None:
@@ -57,7 +57,7 @@ def interrupt_of(card: Card) -> dict[str, JsonValue]:
     if not (card.can_approve and card.can_deny):
         choice["const"] = card.can_approve
     interrupt: dict[str, JsonValue] = {
-        "id": f"{card.run_id}:{card.digest}",
+        "id": card.reference,
         "reason": REASON,
         "message": "\n".join([*(line for call in card.calls for line in (call.tool, *call.lines)), *card.notes]),
         "responseSchema": {
