@@ -98,6 +98,8 @@ FIGURES: dict[str, object] = {
     "result of a tool, bytes": bounding.RESULT_LIMIT,
     "go-on phrase, characters": continue_phrases.LONGEST_PHRASE,
     "unknown context window, tokens": context_window.UNKNOWN_WINDOW,
+    "smallest question whose usage corrects, estimated tokens": context_window.CALIBRATION_FLOOR,
+    "correction of an estimate, at most times": context_window.CALIBRATION_BOUND,
 }
 
 
