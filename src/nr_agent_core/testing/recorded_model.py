@@ -16,8 +16,7 @@ from nr_agent_core.adapters.model_access import asking
 from nr_agent_core.domain.errors import FailureClass, InvalidValueError, ProviderError
 from nr_agent_core.domain.model_dialogue import ModelAnswer, ModelRequest
 from nr_agent_core.ports.model_provider import AnyModel, Streamed
-from nr_agent_core.testing.open_exchange import OpenExchange, failed
-from nr_agent_core.testing.recording_file import (
+from nr_agent_core.testing._recording.file import (
     Broken,
     Exchange,
     Failed,
@@ -26,7 +25,8 @@ from nr_agent_core.testing.recording_file import (
     request_form,
     save,
 )
-from nr_agent_core.testing.recording_match import PARTS, Matching, Outline, Secrets, differences
+from nr_agent_core.testing._recording.matching import PARTS, Matching, Outline, Secrets, differences
+from nr_agent_core.testing._recording.open_exchange import OpenExchange, failed
 
 _MOST_DIFFERENCES = 5
 

@@ -15,7 +15,7 @@ from nr_agent_core.domain.bounding import well_formed
 from nr_agent_core.domain.errors import InvalidValueError
 from nr_agent_core.domain.redaction import redact
 from nr_agent_core.domain.sanitiser import SECRET
-from nr_agent_core.testing.recording_file import Form
+from nr_agent_core.testing._recording.file import Form
 
 PARTS = ("system", "tools", "messages")
 """The parts of a request."""
@@ -70,7 +70,7 @@ class Secrets:
         if isinstance(value, list):
             return [self.without(entry) for entry in value]
         if isinstance(value, dict):
-            return {name: self.without(entry) for name, entry in value.items()}
+            return {well_formed(name): self.without(entry) for name, entry in value.items()}
         return value
 
     def of_stream(self, pieces: Iterable[str], *, whole: bool) -> tuple[str, ...]:

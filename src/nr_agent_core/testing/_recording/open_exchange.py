@@ -13,8 +13,8 @@ from nr_agent_core.domain.failures import chain, classify
 from nr_agent_core.domain.model_dialogue import ModelAnswer
 from nr_agent_core.domain.sanitiser import sanitise
 from nr_agent_core.ports.model_provider import Streamed
-from nr_agent_core.testing.recording_file import Broken, Exchange, Failed, Form, Outcome, answer_form, answer_of
-from nr_agent_core.testing.recording_match import Secrets
+from nr_agent_core.testing._recording.file import Broken, Exchange, Failed, Form, Outcome, answer_form, answer_of
+from nr_agent_core.testing._recording.matching import Secrets
 
 
 class OpenExchange:
