@@ -70,7 +70,7 @@ class OpenExchange:
 
 def failed(error: Exception) -> Failed:
     """A failure as it is recorded: its class, its text without secrets, addresses and paths (F3)."""
-    found: Iterator[Any] = (getattr(level, "retry_after", None) for level in chain(error))
-    seconds = next((float(after) for after in found if type(after) in (int, float) and after >= 0), None)
+    seconds: Iterator[Any] = (getattr(level, "retry_after", None) for level in chain(error))
+    after = next((found for found in seconds if isinstance(found, int | float) and found >= 0), None)
     text = str(error) if isinstance(error, ProviderError) else f"{type(error).__name__}: {error}"
-    return Failed(classify(error), sanitise(text), seconds)
+    return Failed(classify(error), sanitise(text), None if after is None else float(after))
