@@ -720,3 +720,34 @@ def test_what_cannot_be_meant_is_refused(path: Path, options: dict[str, Any]) ->
 
     assert "abc" not in str(raised.value)
     assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        ModelAnswer("One.", input_tokens=-1),
+        ModelAnswer(7),  # type: ignore[arg-type]
+        ModelAnswer("One.", finish_reason=b"stop"),  # type: ignore[arg-type]
+        ModelAnswer("One.", output_tokens=float("nan")),  # type: ignore[arg-type]
+    ],
+)
+def test_what_could_not_be_read_back_is_not_written(path: Path, said: ModelAnswer) -> None:
+    """A model may answer anything; the file that was there stays whole."""
+    recorded(path, "Here.").complete(question())
+    content = path.read_bytes()
+
+    with pytest.raises(InvalidValueError):
+        recorded(path, said).complete(question("And now?"))
+
+    assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize("after", [float("inf"), float("nan"), -1, "soon"])
+def test_a_pause_that_is_none_is_not_recorded(path: Path, after: Any) -> None:
+    """The failure is, with its class."""
+    with pytest.raises(ProviderError):
+        recorded(path, ProviderError("busy", FailureClass.RATE_LIMIT, retry_after=after)).complete(question())
+
+    with pytest.raises(ProviderError) as raised:
+        RecordedModel(path).complete(question())
+    assert (raised.value.retry_after, raised.value.failure_class) == (None, FailureClass.RATE_LIMIT)

@@ -11,6 +11,7 @@ read as a default, and no such file is ever written over (E6).
 import enum
 import hashlib
 import json
+import math
 import os
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -19,7 +20,7 @@ from typing import Any, TypeAlias
 
 import attrs
 
-from nr_agent_core.domain.errors import FailureClass, NewerFormError, StoredFormError
+from nr_agent_core.domain.errors import FailureClass, InvalidValueError, NewerFormError, StoredFormError
 from nr_agent_core.domain.model_dialogue import ModelAnswer, ModelCall, ModelRequest
 from nr_agent_core.domain.value import Value
 
@@ -131,7 +132,7 @@ def load(path: Path) -> tuple[Recording, bytes | None]:
         return Recording(), None
     subject = f"recording {path.name}"
     try:
-        found = json.loads(content.decode("utf-8"), object_pairs_hook=_pairs, parse_constant=_refused)
+        found = _json(content)
     except (ValueError, RecursionError) as error:
         raise StoredFormError(subject, "it is no JSON of a recording") from error
     if not isinstance(found, dict) or found.get("form") != FORM:
@@ -150,9 +151,10 @@ def save(path: Path, recording: Recording) -> bytes:
     Write the file anew, as a whole or not at all, and return its bytes.
 
     Raises:
+        InvalidValueError: an answer or a request holds what this form cannot; nothing was written.
         OSError: it could not be written; what stood there stands there still.
     """
-    content = (json.dumps(_form(recording), indent=2, ensure_ascii=False) + "\n").encode("utf-8")
+    content = _content(recording)
     place = Path(os.path.realpath(path))
     place.parent.mkdir(parents=True, exist_ok=True)
     beside = place.with_name(f".{place.name}.{os.getpid()}.new")
@@ -173,6 +175,16 @@ _FACTS = ("provider", "model", "input_tokens", "output_tokens", "finish_reason",
 
 
 # -- writing ----------------------------------------------------------------------------------
+
+
+def _content(recording: Recording) -> bytes:
+    """The bytes of a file that can be read back: a model may have answered what no answer should hold."""
+    try:
+        content = (json.dumps(_form(recording), indent=2, ensure_ascii=False) + "\n").encode("utf-8")
+        _recording(_json(content))
+    except (TypeError, ValueError, RecursionError, _DamagedError) as error:
+        raise InvalidValueError("what is recorded", object(), f"texts, numbers and JSON ({error})") from None
+    return content
 
 
 def _form(recording: Recording) -> Form:
@@ -350,13 +362,17 @@ def _tokens(found: Any, where: str) -> int:
 
 
 def _seconds(found: Any, where: str) -> float:
-    if type(found) not in (int, float) or found < 0:
+    if type(found) not in (int, float) or not 0 <= found < math.inf:
         raise _DamagedError(f"{where} has seconds that are none")
     return float(found)
 
 
 def _limit(found: Any, where: str) -> int | None:
     return None if found is None else (_tokens(found, where) or None)
+
+
+def _json(content: bytes) -> Any:
+    return json.loads(content.decode("utf-8"), object_pairs_hook=_pairs, parse_constant=_refused)
 
 
 def _pairs(pairs: Iterable[tuple[str, Any]]) -> Form:

@@ -2,6 +2,7 @@
 One question while it is recorded.
 """
 
+import math
 from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Any, Self
@@ -71,6 +72,6 @@ class OpenExchange:
 def failed(error: Exception) -> Failed:
     """A failure as it is recorded: its class, its text without secrets, addresses and paths (F3)."""
     seconds: Iterator[Any] = (getattr(level, "retry_after", None) for level in chain(error))
-    after = next((found for found in seconds if isinstance(found, int | float) and found >= 0), None)
+    after = next((found for found in seconds if isinstance(found, int | float) and 0 <= found < math.inf), None)
     text = str(error) if isinstance(error, ProviderError) else f"{type(error).__name__}: {error}"
     return Failed(classify(error), sanitise(text), None if after is None else float(after))
