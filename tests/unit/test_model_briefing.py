@@ -371,9 +371,11 @@ def test_a_corrected_question_holds_whole_turns_within_the_window(
     assert briefed.tokens == tokens(sent)
     assert briefed.tokens * counted <= room * 1000
     assert [message.role for message in sent.messages] == ["user", "assistant"] * (briefed.messages // 2) + ["user"]
-    kept = [message.text for message in messages if message.position >= briefed.left_out]
-    assert [message.text for message in sent.messages[:-1]] == kept
-    turn = [message.text for message in messages if briefed.left_out - 2 <= message.position < briefed.left_out]
+    shown = {message.position: message.text or "(no text)" for message in messages}
+    assert [message.text for message in sent.messages[:-1]] == [
+        text for position, text in shown.items() if position >= briefed.left_out
+    ]
+    turn = [text for position, text in shown.items() if briefed.left_out - 2 <= position < briefed.left_out]
     if len(turn) == 2:
         more = cost("system, shortened") - cost(sent.system) + sum(map(cost, turn))
         assert (briefed.tokens + more) * counted > room * 1000
@@ -386,6 +388,13 @@ def test_the_prompt_says_that_turns_are_left_out(room: int, left_out: int, syste
     briefed = brief(user(0), said(1), user(2), said(3), tokens=tokens, shortened="system, shortened")
 
     assert (briefed.left_out, briefed.request.system) == (left_out, system)
+
+
+def test_turns_that_the_store_left_out_are_said_to_be() -> None:
+    """A process without a cache reads no further back than the budget; the rest is missing all the same (R11, M5)."""
+    briefed = brief(user(8), said(9), shortened="system, shortened")
+
+    assert (briefed.left_out, briefed.request.system) == (8, "system, shortened")
 
 
 def test_a_floor_without_room_for_the_note_is_asked_without_it() -> None:

@@ -176,10 +176,12 @@ def _assistant(message: Message, about: _About) -> tuple[ModelMessage, int]:
     if declined and answered:
         lines.append(declined_note(declined))
     told = "\n".join(lines)
-    tokens = message.tokens + MESSAGE_TOKENS + estimate(told)
     # A note inside an answer is the model's own invention; only what the library adds may look like one.
     said = text.replace(NOTE, "(no run note: ") if answered else ""
-    return ModelMessage("assistant", "\n\n".join(filter(None, (said, told))) or "(no text)"), tokens
+    if not (said or told):
+        told = "(no text)"
+    tokens = message.tokens + MESSAGE_TOKENS + estimate(told)
+    return ModelMessage("assistant", "\n\n".join(filter(None, (said, told)))), tokens
 
 
 def _tool_tokens(tool: OfferedTool) -> int:
