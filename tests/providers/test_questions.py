@@ -295,6 +295,32 @@ def test_calls_that_a_server_numbers_alike_stay_apart(server: Loopback) -> None:
     ]
 
 
+def test_an_id_that_comes_later_belongs_to_its_call(server: Loopback) -> None:
+    """By itself, or beside the name once more; it begins no other call, and the first one counts (T12)."""
+    begun = piece(index=0, name="find", arguments='{"uid"')
+
+    for more in (piece(index=0, id="a", arguments=":7}"), piece(index=0, id="a", name="find", arguments=":7}")):
+        assert calls_of(server, [begun, more]) == [("find", '{"uid":7}', "a")]
+    assert calls_of(server, [piece(index=0, id="a", name="find"), piece(index=0, id="b", arguments="{}")]) == [
+        ("find", "{}", "a")
+    ]
+
+
+def test_only_the_first_of_several_answers_is_read(server: Loopback) -> None:
+    """Options may ask for more; what they tell in between is none of the answer."""
+    wire = OpenAIWire()
+    other = wire.delta({"content": "Or not. "}, "length")
+    other["choices"][0]["index"] = 1
+    chunks = [wire.delta({"content": "It "}), other, wire.delta({"content": "is."}), other, wire.delta({}, "stop")]
+    server.always(wire.stream(chunks))
+
+    *told, answer = wire.model(server).stream(ModelRequest("", (ModelMessage("user", "Is it?"),)))
+
+    assert told == ["It ", "is."]
+    assert isinstance(answer, ModelAnswer)
+    assert (answer.text, answer.finish_reason) == ("It is.", "stop")
+
+
 def test_calls_without_ids_or_arguments_are_calls(server: Loopback) -> None:
     """A missing id is none, a strange one too; no arguments are no arguments; an object is written down."""
     assert calls_of(server, [piece(index=0, name="find"), piece(index=1, id=5, name="find", arguments={"uid": 7})]) == [

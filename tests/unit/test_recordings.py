@@ -617,6 +617,65 @@ def test_a_model_that_does_not_stream_is_asked_at_once(path: Path) -> None:
     assert replaying.complete(question()).text == "Here."
 
 
+class _Held:
+    """A model whose streams hold something until they are closed."""
+
+    context_window = output_limit = None
+
+    def __init__(self) -> None:
+        self.closed = 0
+
+    def complete(self, request: ModelRequest) -> ModelAnswer:
+        """Nothing."""
+        raise AssertionError
+
+    def stream(self, request: ModelRequest) -> Any:
+        """A stream that counts its closing, and cannot be collected before."""
+        held = self
+
+        class Stream:
+            def __iter__(self) -> Any:
+                return self
+
+            def __next__(self) -> str:
+                return "more"
+
+            def close(self) -> None:
+                held.closed += 1
+
+            __aiter__ = __iter__
+
+            async def __anext__(self) -> str:
+                return "more"
+
+            async def aclose(self) -> None:
+                self.close()
+
+        return Stream()
+
+    stream_async = stream
+
+
+def test_a_stream_that_is_given_up_is_given_up_at_the_model(path: Path) -> None:
+    """Its connection is not left open until somebody collects it."""
+    held = _Held()
+    model = RecordedModel(path, held, mode="record")
+    pieces = model.stream(question())
+    assert pieces is not None
+    next(pieces)
+    pieces.close()  # type: ignore[attr-defined]
+    assert held.closed == 1
+
+    async def read() -> None:
+        pieces = model.stream_async(question())
+        assert pieces is not None
+        await anext(pieces)
+        await pieces.aclose()  # type: ignore[attr-defined]
+
+    asyncio.run(read())
+    assert held.closed == 2
+
+
 class _Refusing:
     """A model whose streams cannot even be begun."""
 
