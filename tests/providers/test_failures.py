@@ -75,6 +75,14 @@ TABLE: list[tuple[Wire, Reply, FailureClass]] = [
 ]
 
 
+def test_a_failure_inside_a_stream_does_not_name_its_status(server: Loopback) -> None:
+    """That was 200, and says nothing of it."""
+    event = {"type": "error", "error": {"type": "overloaded_error", "message": "x"}}
+    failure = failure_of(ANTHROPIC.model(server.always(ANTHROPIC.stream([event]))), "stream")
+
+    assert "broke off its answer (overloaded_error): x" in str(failure)
+
+
 def failure_of(model: Any, way: str) -> ProviderError:
     """What a question raises, asked in one of four ways."""
 

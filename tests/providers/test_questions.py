@@ -338,6 +338,52 @@ def test_a_call_that_the_output_limit_cut_is_no_call_of_nothing(server: Loopback
     answer = ANTHROPIC.model(server).complete(ModelRequest("", (ModelMessage("user", "Delete."),), (FIND,)))
     assert [call.arguments for call in answer.calls] == [""]
 
+    # Only what stood last can have been cut.
+    before = {**block, "id": "b"}
+    server.always(said({**ANTHROPIC.document(DONE), "content": [before, block], "stop_reason": "max_tokens"}))
+    answer = ANTHROPIC.model(server).complete(ModelRequest("", (ModelMessage("user", "Delete."),), (FIND,)))
+    assert [call.arguments for call in answer.calls] == ["{}", ""]
+
+
+USAGE = {"input_tokens": 10, "cache_read_input_tokens": 200, "cache_creation_input_tokens": 3000, "output_tokens": 1}
+
+
+@pytest.mark.parametrize("later", [{}, {"input_tokens": None, "cache_read_input_tokens": None, "output_tokens": 7}])
+def test_tokens_of_a_cached_question_are_tokens_of_it(later: dict[str, Any], server: Loopback) -> None:
+    """Read from a cache or written into one, they fill the window; what an event leaves open stays as it was (R11)."""
+    start, *rest, end, stop = ANTHROPIC.events(DONE)
+    events = [
+        {**start, "message": {**start["message"], "usage": USAGE}},
+        *rest,
+        {**end, "usage": later},
+        stop,
+    ]
+    server.always(ANTHROPIC.stream(events))
+    *_, answer = ANTHROPIC.model(server).stream(ModelRequest("", (ModelMessage("user", "?"),)))
+
+    assert isinstance(answer, ModelAnswer)
+    assert (answer.input_tokens, answer.output_tokens) == (3210, 7 if later else 1)
+
+
+def test_what_hangs_on_a_call_may_come_later(server: Loopback) -> None:
+    """It is given back with the call all the same (E1)."""
+    pieces = [piece(index=0, id="a", name="find"), piece(index=0, arguments="{}", extra_content={"s": "x"})]
+    server.always(OPENAI.stream([*map(OPENAI.delta, pieces), OPENAI.delta({}, "tool_calls")]))
+    *_, answer = OPENAI.model(server).stream(ModelRequest("", (ModelMessage("user", "Find."),), (FIND,)))
+    assert isinstance(answer, ModelAnswer)
+
+    (call,) = asked(OPENAI, server, echoed(answer))["messages"][1]["tool_calls"]
+    assert call["extra_content"] == {"s": "x"}
+
+
+def test_what_hangs_on_other_calls_is_given_to_none(server: Loopback) -> None:
+    """Provider data of an answer with another number of calls is not of this one; the question is asked (E1)."""
+    data = json.dumps({"of": ["openai", "gpt-x"], "message": {}, "calls": [{"extra_content": 1}, {"extra_content": 2}]})
+    answer = ModelAnswer("", (ModelCall("find", "{}", "a"),), provider_data=data)
+
+    (call,) = asked(OPENAI, server, echoed(answer))["messages"][1]["tool_calls"]
+    assert "extra_content" not in call
+
 
 def test_a_character_that_was_cut_in_two_is_one(server: Loopback) -> None:
     """Two escapes in two pieces are one character; half of one alone becomes U+FFFD (P3)."""
