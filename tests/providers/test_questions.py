@@ -5,6 +5,7 @@ What is sent: the dialogue in the words of each protocol, and what of an answer 
 import json
 from typing import Any
 
+import attrs
 import pytest
 
 from nr_agent_core import ModelAnswer, ModelCall, ModelMessage, ModelRequest
@@ -383,6 +384,67 @@ def test_what_hangs_on_other_calls_is_given_to_none(server: Loopback) -> None:
 
     (call,) = asked(OPENAI, server, echoed(answer))["messages"][1]["tool_calls"]
     assert "extra_content" not in call
+
+
+def blocks_sent(server: Loopback, answer: ModelAnswer) -> list[str]:
+    """The kinds of the blocks that an answer goes back as."""
+    request = ModelRequest(
+        "", (ModelMessage("user", "?"), ModelMessage("assistant", answer.text, provider_data=answer.provider_data))
+    )
+    return [block["type"] for block in asked(ANTHROPIC, server, request)["messages"][1]["content"]]
+
+
+def test_thinking_goes_back_beside_a_text_that_ends_in_half_a_character(server: Loopback) -> None:
+    """What was told of it is what its place counts; where text and places differ, the text alone goes back (E1)."""
+    thought = {"type": "thinking", "thinking": "Hm.", "signature": "s"}
+    start, *_ = ANTHROPIC.events(DONE)
+    events = [
+        start,
+        {"type": "content_block_start", "index": 0, "content_block": thought},
+        {"type": "content_block_start", "index": 1, "content_block": {"type": "text", "text": ""}},
+        {"type": "content_block_delta", "index": 1, "delta": {"type": "text_delta", "text": "Done\ud83d"}},
+        *ANTHROPIC.end("end_turn"),
+    ]
+    server.always(ANTHROPIC.stream(events))
+    *_, answer = ANTHROPIC.model(server).stream(ModelRequest("", (ModelMessage("user", "?"),)))
+    assert isinstance(answer, ModelAnswer)
+    assert answer.text == "Done\ufffd"
+
+    assert blocks_sent(server, answer) == ["thinking", "text"]
+    assert blocks_sent(server, attrs.evolve(answer, text="Done\ufffd and more")) == ["text"]
+    assert blocks_sent(server, attrs.evolve(answer, text="Do")) == ["text"]
+
+
+def test_an_answer_of_calls_alone_goes_back_without_a_text(server: Loopback) -> None:
+    """Servers refuse an empty text beside calls; an answer of nothing at all is not sent."""
+    alone = ModelAnswer("", (ModelCall("find", "{}", "a"),))
+    assert asked(OPENAI, server, echoed(alone))["messages"][1]["content"] is None
+
+    blank = ModelRequest(
+        "", (ModelMessage("user", "One?"), ModelMessage("assistant", ""), ModelMessage("user", "Two?"))
+    )
+    assert [message["role"] for message in asked(OPENAI, server, blank)["messages"]] == ["user", "user"]
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+def test_a_model_that_declines_in_words_has_answered(streaming: bool, server: Loopback) -> None:
+    """Some servers put them under another name; a reader sees them like any answer."""
+    message = {"role": "assistant", "content": None, "refusal": "I would rather not."}
+    whole = {**OPENAI.document(DONE), "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
+    pieces = [OPENAI.delta({"refusal": "I would "}), OPENAI.delta({"refusal": "rather not."}), OPENAI.delta({}, "stop")]
+    model = OPENAI.model(server.always(OPENAI.stream(pieces) if streaming else said(whole)))
+    request = ModelRequest("", (ModelMessage("user", "?"),))
+    answer = list(model.stream(request))[-1] if streaming else model.complete(request)
+
+    assert isinstance(answer, ModelAnswer)
+    assert answer.text == "I would rather not."
+
+
+def test_an_answer_that_filled_the_window_is_one(server: Loopback) -> None:
+    """What it said until then counts; only without a text was the question too long (F1)."""
+    server.always(said({**ANTHROPIC.document(DONE), "stop_reason": "model_context_window_exceeded"}))
+
+    assert ANTHROPIC.model(server).complete(ModelRequest("", (ModelMessage("user", "?"),))).text == "Done."
 
 
 def test_a_character_that_was_cut_in_two_is_one(server: Loopback) -> None:
