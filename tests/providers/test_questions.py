@@ -366,6 +366,16 @@ def test_tokens_of_a_cached_question_are_tokens_of_it(later: dict[str, Any], ser
     assert (answer.input_tokens, answer.output_tokens) == (3210, 7 if later else 1)
 
 
+@pytest.mark.parametrize("count", [True, -5, "7", 7.0, None])
+def test_a_count_that_is_none_is_not_known(wire: Wire, count: object, server: Loopback) -> None:
+    """It becomes no fact of a run (E1)."""
+    usage = {name: count for name in ("prompt_tokens", "completion_tokens", "input_tokens", "output_tokens")}
+    server.always(said({**wire.document(DONE), "usage": usage}))
+    answer = wire.model(server).complete(ModelRequest("", (ModelMessage("user", "?"),)))
+
+    assert (answer.input_tokens, answer.output_tokens) == (None, None)
+
+
 def test_what_hangs_on_a_call_may_come_later(server: Loopback) -> None:
     """It is given back with the call all the same (E1)."""
     pieces = [piece(index=0, id="a", name="find"), piece(index=0, arguments="{}", extra_content={"s": "x"})]
