@@ -369,7 +369,7 @@ def test_tokens_of_a_cached_question_are_tokens_of_it(later: dict[str, Any], ser
 @pytest.mark.parametrize("count", [True, -5, "7", 7.0, None])
 def test_a_count_that_is_none_is_not_known(wire: Wire, count: object, server: Loopback) -> None:
     """It becomes no fact of a run (E1)."""
-    usage = {name: count for name in ("prompt_tokens", "completion_tokens", "input_tokens", "output_tokens")}
+    usage = dict.fromkeys(("prompt_tokens", "completion_tokens", "input_tokens", "output_tokens"), count)
     server.always(said({**wire.document(DONE), "usage": usage}))
     answer = wire.model(server).complete(ModelRequest("", (ModelMessage("user", "?"),)))
 
