@@ -22,6 +22,7 @@ from nr_agent_core import codec
 from nr_agent_core.adapters.agui import AsyncAgUiEndpoint
 from nr_agent_core.adapters.anthropic import AnthropicModel
 from nr_agent_core.adapters.fallback_model import FallbackModel
+from nr_agent_core.adapters.mcp import HttpServer, McpServers, RemoteTool, StdioServer
 from nr_agent_core.adapters.openai import OpenAIModel
 from nr_agent_core.adapters.opentelemetry import TracedModel
 from nr_agent_core.adapters.postgres import PostgresStore
@@ -44,6 +45,7 @@ from nr_agent_core.domain.tools import DEFAULT_DEADLINE
 from nr_agent_core.ports.configuration_resolver import MOST_ROUNDS
 from nr_agent_core.runtime import housekeeping, recovery, segments, stored_runs, wiring
 from nr_agent_core.steps import orders
+from nr_agent_core.testing import RecordedModel
 from tests.docs.tables import Block, code, fixed, names_in, rewritten, table
 from tests.test_public_api import exported_names, public_modules
 
@@ -99,6 +101,8 @@ FIGURES: dict[str, object] = {
     "result of a tool, bytes": bounding.RESULT_LIMIT,
     "go-on phrase, characters": continue_phrases.LONGEST_PHRASE,
     "unknown context window, tokens": context_window.UNKNOWN_WINDOW,
+    "smallest question whose usage corrects, estimated tokens": context_window.CALIBRATION_FLOOR,
+    "correction of an estimate, at most times": context_window.CALIBRATION_BOUND,
 }
 
 
@@ -278,8 +282,27 @@ def arguments_of(*functions: object, without: frozenset[str] = frozenset()) -> B
         for name, parameter in inspect.signature(function).parameters.items():  # type: ignore[arg-type]
             if name in {"self", "parts", *without}:
                 continue
-            rows[name] = (code(name), _default(name, parameter.default), None)
+            rows[name] = (code(name), _default(name, _made(function, name, parameter.default)), None)
     return table(("argument", "default", "meaning"), list(rows.values()))
+
+
+def _made(function: object, name: str, value: object) -> object:
+    """A default, as it is made where each object gets one of its own."""
+    if not isinstance(function, type) or value is not attrs.NOTHING:
+        return value
+    (default,) = (field.default for field in attrs.fields(function) if field.name == name)
+    made: object = default.factory()
+    return _Plain(made) if attrs.has(type(made)) else made
+
+
+class _Plain:
+    """A value made without arguments, told by its type."""
+
+    def __init__(self, value: object) -> None:
+        self._value = value
+
+    def __repr__(self) -> str:
+        return f"{type(self._value).__name__}()"
 
 
 def _default(name: str, value: object) -> str:
@@ -303,6 +326,9 @@ def _settings() -> Iterator[tuple[str, Block]]:
     yield "work", arguments_of(nr_agent_core.Runtime.work)
     for model in (OpenAIModel, AnthropicModel, FallbackModel, RetryingModel, TracedModel):
         yield model.__name__, arguments_of(model.__init__)
+    for servers in (McpServers, StdioServer, HttpServer, RemoteTool):
+        yield servers.__name__, arguments_of(servers)
+    yield "RecordedModel", arguments_of(RecordedModel.__init__)
     yield "tool", arguments_of(nr_agent_core.tool)
     yield (
         "tool-class",

@@ -346,3 +346,26 @@ def test_a_stream_that_its_reader_closes_ends_its_span(spans: InMemorySpanExport
     stream.close()  # type: ignore[attr-defined]
 
     assert len(spans.get_finished_spans()) == 1
+
+
+class _Unended:
+    """A model whose streams hold an answer that no reason ended."""
+
+    context_window = output_limit = None
+
+    def complete(self, request: ModelRequest) -> ModelAnswer:
+        """Nothing."""
+        raise AssertionError
+
+    def stream(self, request: ModelRequest) -> Any:
+        """An answer alone."""
+        yield ModelAnswer("Half of")
+
+
+def test_a_stream_that_was_cut_before_it_told_anything_is_asked_for_elsewhere() -> None:
+    """An answer that no reason ended is none, and nobody has read anything of it yet."""
+    pieces = FallbackModel(_Unended(), ScriptedModel("All of it.")).stream(ModelRequest("", ()))
+
+    *told, answer = pieces
+    assert "".join(str(piece) for piece in told) == "All of it."
+    assert isinstance(answer, ModelAnswer)

@@ -10,7 +10,16 @@ from typing import Any
 
 import pytest
 
-from nr_agent_core import Chat, FailureClass, InvalidValueError, ModelMessage, ModelRequest, ProviderError, Reader
+from nr_agent_core import (
+    Chat,
+    FailureClass,
+    InvalidValueError,
+    ModelAnswer,
+    ModelMessage,
+    ModelRequest,
+    ProviderError,
+    Reader,
+)
 from nr_agent_core.adapters.memory import MemoryStore
 from nr_agent_core.domain.failures import code_of
 from tests.providers.loopback import Answering, Asked, Loopback, Reply, loopback, said
@@ -70,9 +79,30 @@ TABLE: list[tuple[Wire, Reply, FailureClass]] = [
     (ANTHROPIC, ANTHROPIC.stream([{"type": "error", "error": {"type": "overloaded_error", "message": "x"}}]), SERVER),
     (ANTHROPIC, ANTHROPIC.stream([{"type": "error", "error": {"type": "rate_limit_error", "message": "x"}}]), RATE),
     (ANTHROPIC, said({"type": "error", "error": {"type": "overloaded_error", "message": "x"}}), SERVER),
+    (ANTHROPIC, ANTHROPIC.stream([{"type": "error", "error": {"type": "invalid_request_error"}}]), CLIENT),
+    (ANTHROPIC, ANTHROPIC.stream([*ANTHROPIC.events(ModelAnswer("Done.", finish_reason="stop"))][:-1]), LINE),
+    (OPENAI, OPENAI.stream([OPENAI.delta({"content": "So"}), OPENAI.delta({}, "error")]), SERVER),
+    (OPENAI, OPENAI.stream([{"error": {"code": None, "type": "invalid_request_error"}}]), CLIENT),
     (OPENAI, OPENAI.stream([{"error": {"code": "rate_limit_exceeded", "message": "x"}}]), RATE),
     (OPENAI, OPENAI.stream([{"error": {"code": None, "type": "server_error", "message": "x"}}]), SERVER),
 ]
+
+
+@pytest.mark.parametrize("way", ["stream", "stream_async"])
+@pytest.mark.parametrize("wire", [OPENAI, ANTHROPIC], ids=["openai", "anthropic"])
+def test_a_document_in_place_of_a_stream_must_say_why_it_ended(wire: Wire, way: str, server: Loopback) -> None:
+    """Without a reason it was cut, however whole it looks."""
+    failure = failure_of(wire.model(server.always(said(wire.document(ModelAnswer("Done."))))), way)
+
+    assert failure.failure_class is LINE
+
+
+def test_a_failure_inside_a_stream_does_not_name_its_status(server: Loopback) -> None:
+    """That was 200, and says nothing of it."""
+    event = {"type": "error", "error": {"type": "overloaded_error", "message": "x"}}
+    failure = failure_of(ANTHROPIC.model(server.always(ANTHROPIC.stream([event]))), "stream")
+
+    assert "broke off its answer (overloaded_error): x" in str(failure)
 
 
 def failure_of(model: Any, way: str) -> ProviderError:

@@ -5,6 +5,7 @@ What is sent: the dialogue in the words of each protocol, and what of an answer 
 import json
 from typing import Any
 
+import attrs
 import pytest
 
 from nr_agent_core import ModelAnswer, ModelCall, ModelMessage, ModelRequest
@@ -295,6 +296,32 @@ def test_calls_that_a_server_numbers_alike_stay_apart(server: Loopback) -> None:
     ]
 
 
+def test_an_id_that_comes_later_belongs_to_its_call(server: Loopback) -> None:
+    """By itself, or beside the name once more; it begins no other call, and the first one counts (T12)."""
+    begun = piece(index=0, name="find", arguments='{"uid"')
+
+    for more in (piece(index=0, id="a", arguments=":7}"), piece(index=0, id="a", name="find", arguments=":7}")):
+        assert calls_of(server, [begun, more]) == [("find", '{"uid":7}', "a")]
+    assert calls_of(server, [piece(index=0, id="a", name="find"), piece(index=0, id="b", arguments="{}")]) == [
+        ("find", "{}", "a")
+    ]
+
+
+def test_only_the_first_of_several_answers_is_read(server: Loopback) -> None:
+    """Options may ask for more; what they tell in between is none of the answer."""
+    wire = OpenAIWire()
+    other = wire.delta({"content": "Or not. "}, "length")
+    other["choices"][0]["index"] = 1
+    chunks = [wire.delta({"content": "It "}), other, wire.delta({"content": "is."}), other, wire.delta({}, "stop")]
+    server.always(wire.stream(chunks))
+
+    *told, answer = wire.model(server).stream(ModelRequest("", (ModelMessage("user", "Is it?"),)))
+
+    assert told == ["It ", "is."]
+    assert isinstance(answer, ModelAnswer)
+    assert (answer.text, answer.finish_reason) == ("It is.", "stop")
+
+
 def test_calls_without_ids_or_arguments_are_calls(server: Loopback) -> None:
     """A missing id is none, a strange one too; no arguments are no arguments; an object is written down."""
     assert calls_of(server, [piece(index=0, name="find"), piece(index=1, id=5, name="find", arguments={"uid": 7})]) == [
@@ -311,6 +338,123 @@ def test_a_call_that_the_output_limit_cut_is_no_call_of_nothing(server: Loopback
     server.always(said({**ANTHROPIC.document(DONE), "content": [block], "stop_reason": "max_tokens"}))
     answer = ANTHROPIC.model(server).complete(ModelRequest("", (ModelMessage("user", "Delete."),), (FIND,)))
     assert [call.arguments for call in answer.calls] == [""]
+
+    # Only what stood last can have been cut.
+    before = {**block, "id": "b"}
+    server.always(said({**ANTHROPIC.document(DONE), "content": [before, block], "stop_reason": "max_tokens"}))
+    answer = ANTHROPIC.model(server).complete(ModelRequest("", (ModelMessage("user", "Delete."),), (FIND,)))
+    assert [call.arguments for call in answer.calls] == ["{}", ""]
+
+
+USAGE = {"input_tokens": 10, "cache_read_input_tokens": 200, "cache_creation_input_tokens": 3000, "output_tokens": 1}
+
+
+@pytest.mark.parametrize("later", [{}, {"input_tokens": None, "cache_read_input_tokens": None, "output_tokens": 7}])
+def test_tokens_of_a_cached_question_are_tokens_of_it(later: dict[str, Any], server: Loopback) -> None:
+    """Read from a cache or written into one, they fill the window; what an event leaves open stays as it was (R11)."""
+    start, *rest, end, stop = ANTHROPIC.events(DONE)
+    events = [
+        {**start, "message": {**start["message"], "usage": USAGE}},
+        *rest,
+        {**end, "usage": later},
+        stop,
+    ]
+    server.always(ANTHROPIC.stream(events))
+    *_, answer = ANTHROPIC.model(server).stream(ModelRequest("", (ModelMessage("user", "?"),)))
+
+    assert isinstance(answer, ModelAnswer)
+    assert (answer.input_tokens, answer.output_tokens) == (3210, 7 if later else 1)
+
+
+@pytest.mark.parametrize("count", [True, -5, "7", 7.0, None])
+def test_a_count_that_is_none_is_not_known(wire: Wire, count: object, server: Loopback) -> None:
+    """It becomes no fact of a run (E1)."""
+    usage = dict.fromkeys(("prompt_tokens", "completion_tokens", "input_tokens", "output_tokens"), count)
+    server.always(said({**wire.document(DONE), "usage": usage}))
+    answer = wire.model(server).complete(ModelRequest("", (ModelMessage("user", "?"),)))
+
+    assert (answer.input_tokens, answer.output_tokens) == (None, None)
+
+
+def test_what_hangs_on_a_call_may_come_later(server: Loopback) -> None:
+    """It is given back with the call all the same (E1)."""
+    pieces = [piece(index=0, id="a", name="find"), piece(index=0, arguments="{}", extra_content={"s": "x"})]
+    server.always(OPENAI.stream([*map(OPENAI.delta, pieces), OPENAI.delta({}, "tool_calls")]))
+    *_, answer = OPENAI.model(server).stream(ModelRequest("", (ModelMessage("user", "Find."),), (FIND,)))
+    assert isinstance(answer, ModelAnswer)
+
+    (call,) = asked(OPENAI, server, echoed(answer))["messages"][1]["tool_calls"]
+    assert call["extra_content"] == {"s": "x"}
+
+
+def test_what_hangs_on_other_calls_is_given_to_none(server: Loopback) -> None:
+    """Provider data of an answer with another number of calls is not of this one; the question is asked (E1)."""
+    data = json.dumps({"of": ["openai", "gpt-x"], "message": {}, "calls": [{"extra_content": 1}, {"extra_content": 2}]})
+    answer = ModelAnswer("", (ModelCall("find", "{}", "a"),), provider_data=data)
+
+    (call,) = asked(OPENAI, server, echoed(answer))["messages"][1]["tool_calls"]
+    assert "extra_content" not in call
+
+
+def blocks_sent(server: Loopback, answer: ModelAnswer) -> list[str]:
+    """The kinds of the blocks that an answer goes back as."""
+    request = ModelRequest(
+        "", (ModelMessage("user", "?"), ModelMessage("assistant", answer.text, provider_data=answer.provider_data))
+    )
+    return [block["type"] for block in asked(ANTHROPIC, server, request)["messages"][1]["content"]]
+
+
+def test_thinking_goes_back_beside_a_text_that_ends_in_half_a_character(server: Loopback) -> None:
+    """What was told of it is what its place counts; where text and places differ, the text alone goes back (E1)."""
+    thought = {"type": "thinking", "thinking": "Hm.", "signature": "s"}
+    start, *_ = ANTHROPIC.events(DONE)
+    events = [
+        start,
+        {"type": "content_block_start", "index": 0, "content_block": thought},
+        {"type": "content_block_start", "index": 1, "content_block": {"type": "text", "text": ""}},
+        {"type": "content_block_delta", "index": 1, "delta": {"type": "text_delta", "text": "Done\ud83d"}},
+        *ANTHROPIC.end("end_turn"),
+    ]
+    server.always(ANTHROPIC.stream(events))
+    *_, answer = ANTHROPIC.model(server).stream(ModelRequest("", (ModelMessage("user", "?"),)))
+    assert isinstance(answer, ModelAnswer)
+    assert answer.text == "Done\ufffd"
+
+    assert blocks_sent(server, answer) == ["thinking", "text"]
+    assert blocks_sent(server, attrs.evolve(answer, text="Done\ufffd and more")) == ["text"]
+    assert blocks_sent(server, attrs.evolve(answer, text="Do")) == ["text"]
+
+
+def test_an_answer_of_calls_alone_goes_back_without_a_text(server: Loopback) -> None:
+    """Servers refuse an empty text beside calls; an answer of nothing at all is not sent."""
+    alone = ModelAnswer("", (ModelCall("find", "{}", "a"),))
+    assert asked(OPENAI, server, echoed(alone))["messages"][1]["content"] is None
+
+    blank = ModelRequest(
+        "", (ModelMessage("user", "One?"), ModelMessage("assistant", ""), ModelMessage("user", "Two?"))
+    )
+    assert [message["role"] for message in asked(OPENAI, server, blank)["messages"]] == ["user", "user"]
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+def test_a_model_that_declines_in_words_has_answered(streaming: bool, server: Loopback) -> None:
+    """Some servers put them under another name; a reader sees them like any answer."""
+    message = {"role": "assistant", "content": None, "refusal": "I would rather not."}
+    whole = {**OPENAI.document(DONE), "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
+    pieces = [OPENAI.delta({"refusal": "I would "}), OPENAI.delta({"refusal": "rather not."}), OPENAI.delta({}, "stop")]
+    model = OPENAI.model(server.always(OPENAI.stream(pieces) if streaming else said(whole)))
+    request = ModelRequest("", (ModelMessage("user", "?"),))
+    answer = list(model.stream(request))[-1] if streaming else model.complete(request)
+
+    assert isinstance(answer, ModelAnswer)
+    assert answer.text == "I would rather not."
+
+
+def test_an_answer_that_filled_the_window_is_one(server: Loopback) -> None:
+    """What it said until then counts; only without a text was the question too long (F1)."""
+    server.always(said({**ANTHROPIC.document(DONE), "stop_reason": "model_context_window_exceeded"}))
+
+    assert ANTHROPIC.model(server).complete(ModelRequest("", (ModelMessage("user", "?"),))).text == "Done."
 
 
 def test_a_character_that_was_cut_in_two_is_one(server: Loopback) -> None:

@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nr_agent_core.domain.context_window import budget, estimate, fit
+from nr_agent_core.domain.context_window import (
+    CALIBRATION_BOUND,
+    CALIBRATION_FLOOR,
+    Calibration,
+    budget,
+    estimate,
+    fit,
+)
 from nr_agent_core.testing.strategies import texts, texts_with_surrogates
 
 costs = st.lists(st.integers(0, 500), max_size=30)
@@ -77,3 +84,76 @@ def test_turns_are_looked_up_and_not_walked() -> None:
 
     assert fit(range(1_000_000), before, 999_000) == 999_000
     assert len(asked) < 50
+
+
+# --------------------------------------------------------------------------------- what usage corrects
+
+estimates = st.integers(CALIBRATION_FLOOR, 10**6)
+reports = st.one_of(
+    st.none(), st.booleans(), st.text(max_size=3), st.floats(), st.integers(), st.integers(1, 4 * 10**6)
+)
+
+
+@given(st.lists(st.tuples(reports, st.integers(0, 10**6))), st.integers(0, 10**6))
+def test_whatever_is_reported_the_correction_is_bounded(told: list[tuple[object, int]], tokens: int) -> None:
+    """Never more room than the estimate allows, never less than the bound's part of it (R11)."""
+    calibration = Calibration()
+    for counted, estimated in told:
+        calibration = calibration.after(counted, estimated)
+
+    assert tokens // CALIBRATION_BOUND <= calibration.room(tokens) <= tokens
+
+
+@given(estimates, st.integers(0, 10**6), st.data())
+def test_what_fits_by_the_correction_fits_by_the_model_s_own_count(
+    estimated: int, tokens: int, data: st.DataObject
+) -> None:
+    """A question as dense as the one that was counted keeps within the budget, and one token more would not (R11)."""
+    counted = data.draw(st.integers(estimated, CALIBRATION_BOUND * estimated))
+    room = Calibration().after(counted, estimated).room(tokens)
+
+    assert room * counted <= tokens * estimated
+    assert (room + 1) * counted > tokens * estimated
+
+
+@given(estimates, st.data())
+def test_a_model_that_counts_less_gets_no_more(estimated: int, data: st.DataObject) -> None:
+    """It takes back an earlier correction, and allows nothing beyond the estimate (R11)."""
+    counted = data.draw(st.integers(-(-estimated // CALIBRATION_BOUND), estimated))
+
+    assert Calibration(3, 2).after(counted, estimated).room(99) == 99
+
+
+@given(st.lists(st.tuples(reports, st.integers(0, 10**6))))
+def test_a_report_that_is_missing_or_absurd_changes_nothing(told: list[tuple[object, int]]) -> None:
+    """No whole number, beyond the bound in either direction, or of a question too small to tell (R11)."""
+    known = Calibration(3, 2)
+    for counted, estimated in told:
+        credible = (
+            type(counted) is int
+            and estimated >= CALIBRATION_FLOOR
+            and estimated <= CALIBRATION_BOUND * counted <= CALIBRATION_BOUND**2 * estimated
+        )
+
+        assert (known.after(counted, estimated) is known) == (not credible)
+
+
+@pytest.mark.parametrize(
+    ("counted", "estimated", "changed"),
+    [
+        (4000, 1000, True),
+        (4001, 1000, False),
+        (250, 1000, True),
+        (249, 1000, False),
+        (1500, 999, False),
+        (0, 1000, False),
+        (-2000, 1000, False),
+        (True, 1000, False),
+        (1500.0, 1000, False),
+    ],
+)
+def test_the_bounds_of_what_is_believed(counted: object, estimated: int, changed: bool) -> None:
+    """Four times an estimate of 1,000 tokens or more, and a quarter of it (R11)."""
+    known = Calibration(3, 2)
+
+    assert (known.after(counted, estimated) is not known) == changed

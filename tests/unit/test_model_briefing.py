@@ -8,13 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nr_agent_core.domain.context_window import Calibration
 from nr_agent_core.domain.model_briefing import (
     Briefing,
+    BriefingCache,
     KnownOutcome,
     system_prompt,
 )
-from nr_agent_core.domain.model_dialogue import ModelMessage, OfferedTool
+from nr_agent_core.domain.model_dialogue import ModelMessage, ModelRequest, OfferedTool
 from nr_agent_core.domain.notices import JsonValue, Notice, NoticeCode
+from nr_agent_core.domain.system_prompt import SHORTENED
 from nr_agent_core.domain.tool_result import RecordWrite
 from nr_agent_core.testing.strategies import record_writes, texts
 from tests.unit.briefed import (
@@ -339,6 +342,97 @@ def test_tools_count_only_where_they_are_offered() -> None:
     assert closing is not None
     assert closing.request.tools == ()
     assert brief(tools=TOOLS).request.tools == TOOLS
+
+
+LONG = st.lists(st.tuples(st.integers(1, 3000), st.integers(0, 3000)), min_size=1, max_size=12)
+
+
+@given(LONG, st.integers(0, 12_000), st.integers(1000, 4000), st.booleans())
+def test_a_corrected_question_holds_whole_turns_within_the_window(
+    sizes: list[tuple[int, int]], room: int, counted: int, cold: bool
+) -> None:
+    """By the corrected estimate nothing is sent beyond the budget, no turn is halved, and no more is left out (R11)."""
+    first = 7 if cold else 0
+    texts = list(itertools.chain.from_iterable(sizes))
+    said_of = {0: user, 1: said}
+    messages = [said_of[at % 2](at + first, "x" * size) for at, size in enumerate(texts)][cold:]
+    cache = BriefingCache()
+    cache.calibration = Calibration().after(counted, 1000)
+    briefing = Briefing("system", messages, "And now?", tokens=room, cache=cache, shortened="system, shortened")
+    briefed = briefing.request(RUN, True)
+
+    def tokens(sent: ModelRequest) -> int:
+        return cost(sent.system) + sum(cost(message.text) for message in sent.messages)
+
+    if briefed is None:
+        assert FLOOR * counted > room * 1000
+        return
+    sent = briefed.request
+    assert briefed.tokens == tokens(sent)
+    assert briefed.tokens * counted <= room * 1000
+    assert [message.role for message in sent.messages] == ["user", "assistant"] * (briefed.messages // 2) + ["user"]
+    shown = {message.position: message.text or "(no text)" for message in messages}
+    assert [message.text for message in sent.messages[:-1]] == [
+        text for position, text in shown.items() if position >= briefed.left_out
+    ]
+    turn = [text for position, text in shown.items() if briefed.left_out - 2 <= position < briefed.left_out]
+    if len(turn) == 2:
+        more = cost("system, shortened") - cost(sent.system) + sum(map(cost, turn))
+        assert (briefed.tokens + more) * counted > room * 1000
+
+
+@pytest.mark.parametrize(("room", "left_out", "system"), [(0, 0, "system"), (-1, 2, "system, shortened")])
+def test_the_prompt_says_that_turns_are_left_out(room: int, left_out: int, system: str) -> None:
+    """Only where some are, and its own tokens count (R11)."""
+    tokens = FLOOR + 2 * TURN + room
+    briefed = brief(user(0), said(1), user(2), said(3), tokens=tokens, shortened="system, shortened")
+
+    assert (briefed.left_out, briefed.request.system) == (left_out, system)
+
+
+def test_turns_that_the_store_left_out_are_said_to_be() -> None:
+    """A process without a cache reads no further back than the budget; the rest is missing all the same (R11, M5)."""
+    briefed = brief(user(8), said(9), shortened="system, shortened")
+
+    assert (briefed.left_out, briefed.request.system) == (8, "system, shortened")
+
+
+def test_a_floor_without_room_for_the_note_is_asked_without_it() -> None:
+    """What must be sent and fits is sent (R11)."""
+    briefed = brief(user(0), said(1), tokens=FLOOR, shortened="system, shortened")
+
+    assert (briefed.left_out, briefed.request.system) == (2, "system")
+
+
+def test_what_one_answer_taught_holds_for_the_next_question() -> None:
+    """In the run, and in the conversation's next one by its cache; another conversation knows nothing of it (R11)."""
+    messages = (user(0, "x" * 7000), said(1, "x" * 7000))
+    cache = BriefingCache()
+    tokens = FLOOR + 2 * cost("x" * 7000)
+    briefing = Briefing("system", messages, "And now?", tokens=tokens, cache=cache)
+    first = briefing.request(RUN, True)
+    assert first is not None
+    assert first.left_out == 0
+    briefing.answered(first, None)
+    assert briefing.request(RUN, True) == first
+
+    briefing.answered(first, first.tokens + 1)
+
+    again = briefing.request(RUN, True)
+    assert again is not None
+    assert again.left_out == 2
+    assert brief(*messages, tokens=tokens, cache=cache).left_out == 2
+    assert brief(*messages, tokens=tokens).left_out == 0
+
+
+def test_the_note_stands_before_the_reader_s_own_instructions() -> None:
+    """Behind everything else that the application says (M3)."""
+    plain, shortened = (
+        system_prompt("Site.", "Withheld.", "An editor.", "Be brief.", shortened=flag) for flag in (False, True)
+    )
+
+    before, after_ = plain[: plain.index("The person's own wishes")], plain[plain.index("The person's own wishes") :]
+    assert shortened == f"{before}{SHORTENED}\n\n{after_}"
 
 
 def test_a_growing_dialogue_pushes_older_turns_out() -> None:

@@ -4,7 +4,8 @@ Several models in an order: the next one is asked when one fails.
 
 import logging
 import time
-from collections.abc import AsyncIterator, Collection, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator
+from typing import TypeVar
 
 from nr_agent_core.adapters.model_access import asking
 from nr_agent_core.domain.context_window import UNKNOWN_WINDOW
@@ -15,6 +16,8 @@ from nr_agent_core.domain.sanitiser import sanitised_chain
 from nr_agent_core.ports.model_provider import AnyModel, Streamed
 
 _log = logging.getLogger(__name__)
+
+_Told = TypeVar("_Told")
 
 # A refusal is not shopped around.
 _FALLING_ON = frozenset(FailureClass) - {FailureClass.CONTENT_REFUSED}
@@ -72,27 +75,13 @@ class FallbackModel:
         Raises:
             ProviderError: none did.
         """
-        failed = _Failed(self._on, self._within)
-        for model in self._models:
-            try:
-                return asking.complete(model, request)
-            except Exception as error:
-                if not failed.goes_on(error):
-                    raise
-        raise failed.all()
+        return self._first(lambda model: asking.complete(model, request))
 
     async def complete_async(self, request: ModelRequest) -> ModelAnswer:
         """
         The asynchronous twin of :meth:`complete`.
         """
-        failed = _Failed(self._on, self._within)
-        for model in self._models:
-            try:
-                return await asking.complete_async(model, request)
-            except Exception as error:
-                if not failed.goes_on(error):
-                    raise
-        raise failed.all()
+        return await self._first_async(lambda model: asking.complete_async(model, request))
 
     def stream(self, request: ModelRequest) -> Iterator[Streamed]:
         """
@@ -101,28 +90,18 @@ class FallbackModel:
         Raises:
             ProviderError: none did, or the one that had begun failed; while the stream is read.
         """
-        first, rest = self._begun(request)
+        first, rest = self._first(lambda model: asking.begun(model, request))
         try:
             yield first
             yield from rest
         finally:
             asking.close(rest)
 
-    def _begun(self, request: ModelRequest) -> tuple[Streamed, Iterator[Streamed]]:
-        failed = _Failed(self._on, self._within)
-        for model in self._models:
-            try:
-                return asking.begun(model, request)
-            except Exception as error:
-                if not failed.goes_on(error):
-                    raise
-        raise failed.all()
-
     async def stream_async(self, request: ModelRequest) -> AsyncIterator[Streamed]:
         """
         The asynchronous twin of :meth:`stream`.
         """
-        first, rest = await self._begun_async(request)
+        first, rest = await self._first_async(lambda model: asking.begun_async(model, request))
         try:
             yield first
             async for piece in rest:
@@ -130,11 +109,22 @@ class FallbackModel:
         finally:
             await asking.aclose(rest)
 
-    async def _begun_async(self, request: ModelRequest) -> tuple[Streamed, AsyncIterator[Streamed]]:
+    def _first(self, ask: Callable[[AnyModel], _Told]) -> _Told:
+        """What the first model tells that does not fail."""
         failed = _Failed(self._on, self._within)
         for model in self._models:
             try:
-                return await asking.begun_async(model, request)
+                return ask(model)
+            except Exception as error:
+                if not failed.goes_on(error):
+                    raise
+        raise failed.all()
+
+    async def _first_async(self, ask: Callable[[AnyModel], Awaitable[_Told]]) -> _Told:
+        failed = _Failed(self._on, self._within)
+        for model in self._models:
+            try:
+                return await ask(model)
             except Exception as error:
                 if not failed.goes_on(error):
                     raise

@@ -3,8 +3,8 @@ A model that is asked again when it fails in a way that may pass. Needs the extr
 """
 
 import math
-from collections.abc import AsyncIterator, Iterator
-from typing import Any
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from typing import Any, TypeVar
 
 from nr_agent_core.adapters.model_access import asking
 from nr_agent_core.domain.errors import InvalidValueError
@@ -20,6 +20,8 @@ except ModuleNotFoundError as missing:
     raise ModuleNotFoundError(
         "a RetryingModel needs 'stamina': install nr-agent-core[retry]", name="stamina"
     ) from missing
+
+_Told = TypeVar("_Told")
 
 
 class RetryingModel:
@@ -95,19 +97,13 @@ class RetryingModel:
         Raises:
             ProviderError: the last failure, or the first one that no repeat mends.
         """
-        for attempt in self._tries():
-            with attempt:
-                return asking.complete(self._model, request)
-        raise AssertionError("a last failure rises")
+        return self._tried(lambda: asking.complete(self._model, request))
 
     async def complete_async(self, request: ModelRequest) -> ModelAnswer:
         """
         The asynchronous twin of :meth:`complete`.
         """
-        async for attempt in self._tries():
-            with attempt:
-                return await asking.complete_async(self._model, request)
-        raise AssertionError("a last failure rises")
+        return await self._tried_async(lambda: asking.complete_async(self._model, request))
 
     def stream(self, request: ModelRequest) -> Iterator[Streamed]:
         """
@@ -116,24 +112,18 @@ class RetryingModel:
         Raises:
             ProviderError: as in :meth:`complete`, while the stream is read.
         """
-        first, rest = self._begun(request)
+        first, rest = self._tried(lambda: asking.begun(self._model, request))
         try:
             yield first
             yield from rest
         finally:
             asking.close(rest)
 
-    def _begun(self, request: ModelRequest) -> tuple[Streamed, Iterator[Streamed]]:
-        for attempt in self._tries():
-            with attempt:
-                return asking.begun(self._model, request)
-        raise AssertionError("a last failure rises")
-
     async def stream_async(self, request: ModelRequest) -> AsyncIterator[Streamed]:
         """
         The asynchronous twin of :meth:`stream`.
         """
-        first, rest = await self._begun_async(request)
+        first, rest = await self._tried_async(lambda: asking.begun_async(self._model, request))
         try:
             yield first
             async for piece in rest:
@@ -141,10 +131,17 @@ class RetryingModel:
         finally:
             await asking.aclose(rest)
 
-    async def _begun_async(self, request: ModelRequest) -> tuple[Streamed, AsyncIterator[Streamed]]:
+    def _tried(self, ask: Callable[[], _Told]) -> _Told:
+        """What the first try tells that does not fail."""
+        for attempt in self._tries():
+            with attempt:
+                return ask()
+        raise AssertionError("a last failure rises")
+
+    async def _tried_async(self, ask: Callable[[], Awaitable[_Told]]) -> _Told:
         async for attempt in self._tries():
             with attempt:
-                return await asking.begun_async(self._model, request)
+                return await ask()
         raise AssertionError("a last failure rises")
 
     def _tries(self) -> Any:

@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from nr_agent_core.domain.context_window import MESSAGE_TOKENS, estimate
+from nr_agent_core.domain.context_window import MESSAGE_TOKENS, Calibration, estimate
 from nr_agent_core.domain.conversation import Message, MessageRole
 from nr_agent_core.domain.model_dialogue import ModelMessage, OfferedTool
 from nr_agent_core.domain.model_notes import KnownOutcome, declined_note, notes, written_note
@@ -135,13 +135,15 @@ class BriefingCache:
     """
     What the briefings of one conversation need not make again; bounded by the model's window.
 
-    A caller may hold one for each conversation it answers, or none: what is briefed is the same.
+    A caller may hold one for each conversation it answers, or none: what is briefed is the same, as
+    long as it fits. ``calibration`` is what the conversation's model taught about the estimates (R11).
     It may be used from several threads; the last briefing stays.
     """
 
-    __slots__ = ("_history", "_tools")
+    __slots__ = ("_history", "_tools", "calibration")
 
     def __init__(self) -> None:
+        self.calibration = Calibration()
         self._history = BriefedHistory()
         self._tools: tuple[tuple[OfferedTool, ...], int] = ((), 0)
 
@@ -174,10 +176,12 @@ def _assistant(message: Message, about: _About) -> tuple[ModelMessage, int]:
     if declined and answered:
         lines.append(declined_note(declined))
     told = "\n".join(lines)
-    tokens = message.tokens + MESSAGE_TOKENS + estimate(told)
     # A note inside an answer is the model's own invention; only what the library adds may look like one.
     said = text.replace(NOTE, "(no run note: ") if answered else ""
-    return ModelMessage("assistant", "\n\n".join(filter(None, (said, told))) or "(no text)"), tokens
+    if not (said or told):
+        told = "(no text)"
+    tokens = message.tokens + MESSAGE_TOKENS + estimate(told)
+    return ModelMessage("assistant", "\n\n".join(filter(None, (said, told)))), tokens
 
 
 def _tool_tokens(tool: OfferedTool) -> int:

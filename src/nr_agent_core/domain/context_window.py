@@ -1,8 +1,9 @@
 """
-How much fits into a model's context window, estimated from bytes alone (R11).
+How much fits into a model's context window, estimated from bytes and corrected by what providers count (R11).
 
 No tokenizer is asked: an estimate is the same for every model and costs nothing. It is taken once
-per text; the estimates of stored messages are stored with them.
+per text; the estimates of stored messages are stored with them. How far a model's own tokens are
+from it is learnt from the usage that its provider reports, and never stored.
 """
 
 import bisect
@@ -16,6 +17,13 @@ MESSAGE_TOKENS = 8
 
 CALL_TOKENS = 12
 """What a call costs beyond its name and arguments."""
+
+
+CALIBRATION_FLOOR = 1000
+"""Estimated tokens of the smallest question whose usage corrects: of a smaller one a provider's own additions tell."""
+
+CALIBRATION_BOUND = 4
+"""How many times an estimate a count may be, or the estimate a count; beyond that no text explains it."""
 
 
 def estimate(text: str, dense: bool = False) -> int:
@@ -61,3 +69,41 @@ def fit(starts: Sequence[int], before: Callable[[int], int], excess: int) -> int
     """
     # Looked up and not walked: a question of a full window asks this every time.
     return bisect.bisect_left(starts, excess, key=before)
+
+
+class Calibration:
+    """
+    How many tokens a model counts for what is estimated; never changed once made.
+
+    It corrects in one direction only: a model that counts less than the estimate gets no more than
+    the estimate allows.
+
+    >>> learnt = Calibration().after(15_000, 10_000)
+    >>> learnt.room(30_000)
+    20000
+    >>> learnt.after(None, 10_000) is learnt, learnt.after(10**9, 10_000) is learnt
+    (True, True)
+    """
+
+    __slots__ = ("_counted", "_estimated")
+
+    def __init__(self, counted: int = 1, estimated: int = 1) -> None:
+        self._counted, self._estimated = counted, estimated
+
+    def after(self, counted: object, estimated: int) -> "Calibration":
+        """
+        What is known once a provider reported *counted* input tokens for a question of *estimated* ones (R11).
+
+        The newest report counts, since a question grows with its conversation. One that is missing
+        or absurd, or that tells of a question too small, changes nothing.
+        """
+        # Whole numbers alone: True is one, and no count.
+        if type(counted) is not int or estimated < CALIBRATION_FLOOR:
+            return self
+        if counted > CALIBRATION_BOUND * estimated or estimated > CALIBRATION_BOUND * counted:
+            return self
+        return Calibration(max(counted, estimated), estimated)
+
+    def room(self, tokens: int) -> int:
+        """How many estimated tokens are at most *tokens* of the model's."""
+        return tokens * self._estimated // self._counted

@@ -2,7 +2,8 @@
 What the model is told: the system prompt, earlier turns with their notes, and the run's own dialogue (M1-M5).
 
 All of it is built per segment and question, and none of it is stored. What does not fit into the
-model's window is left out by whole turns, the oldest first; the head and the newest turn stay (R11).
+model's window is left out by whole turns, the oldest first; the head and the newest turn stay, and
+the prompt says that something is missing (R11).
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,12 +37,14 @@ __all__ = [
 @attrs.frozen(repr=False, eq=False)
 class BriefedRequest(Value):
     """
-    A question to the model: how many messages it holds, and how many older ones were left out.
+    A question to the model: how many messages it holds, how many older ones were left out, and the
+    tokens it is taken for, uncorrected.
     """
 
     request: ModelRequest
     messages: int
     left_out: int
+    tokens: int
 
 
 class Briefing:
@@ -68,14 +71,16 @@ class Briefing:
 
         outcomes: by run, what became of calls of unknown outcome (R7), see :func:`known_outcomes`.
 
-        cache: what earlier briefings of the same conversation made.
+        cache: what earlier briefings of the same conversation made, and their model taught.
+
+        shortened: the system prompt of a question that leaves older turns out; None: the same.
     """
 
     __slots__ = (
         "_cache",
-        "_head",
         "_history",
         "_rounds",
+        "_shortened",
         "_starts",
         "_system",
         "_tokens",
@@ -97,6 +102,7 @@ class Briefing:
         declined: Mapping[str, tuple[str, ...]] | None = None,
         outcomes: Mapping[str, tuple[KnownOutcome, ...]] | None = None,
         cache: BriefingCache | None = None,
+        shortened: str | None = None,
     ) -> None:
         earlier = tuple(messages)
         if earlier and position is not None and earlier[-1].position == position:
@@ -106,7 +112,7 @@ class Briefing:
         self._history: BriefedHistory = self._cache.history(earlier, RunFacts(writes, declined, outcomes))
         self._user = ModelMessage("user", text)
         self._user_tokens = estimate(text) + MESSAGE_TOKENS
-        self._head = estimate(system) + MESSAGE_TOKENS
+        self._shortened = system if shortened is None else shortened
         self._starts = self._turns()
         self._rounds: list[tuple[Round, tuple[ModelMessage, ...], int]] = []
 
@@ -120,13 +126,29 @@ class Briefing:
         """
         own, own_tokens = self._dialogue(run)
         tools = self._tools if offer_tools else ()
-        head = self._head + (self._cache.tool_tokens(tools) if tools else 0)
-        start = self._start(head + self._user_tokens + own_tokens)
-        if start is None:
+        rest = self._user_tokens + own_tokens + (self._cache.tool_tokens(tools) if tools else 0)
+        history, system = self._history, self._system
+        found = self._start(system, rest)
+        if found is None:
             return None
-        history = self._history
+        if history.first + found[0]:
+            # It costs some tokens to say so; a floor that leaves no room for that is asked without it.
+            noted = self._start(self._shortened, rest)
+            if noted is not None:
+                found, system = noted, self._shortened
+        start, tokens = found
         messages = (*history.lines[start:], self._user, *own)
-        return BriefedRequest(ModelRequest(self._system, messages, tools), len(messages), history.first + start)
+        return BriefedRequest(ModelRequest(system, messages, tools), len(messages), history.first + start, tokens)
+
+    def answered(self, briefed: BriefedRequest, counted: object) -> None:
+        """
+        Learn from the usage of an answer: further questions keep within the corrected estimate (R11).
+
+        Args:
+            briefed: the question.
+            counted: the input tokens that the provider reported for it; anything else changes nothing.
+        """
+        self._cache.calibration = self._cache.calibration.after(counted, briefed.tokens)
 
     def told(self, run: Run) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """
@@ -159,13 +181,15 @@ class Briefing:
         greeting = [0] if end and first == 0 and history.turns[:1] != [0] else []
         return [*greeting, *history.turns, first + end]
 
-    def _start(self, floor: int) -> int | None:
-        """The index of the first message that fits; None when the floor does not."""
+    def _start(self, system: str, rest: int) -> tuple[int, int] | None:
+        """The index of the first message that fits, and the tokens of all; None when the floor does not fit."""
         starts, until, first = self._starts, self._history.until, self._history.first
-        room = self._tokens - floor
+        floor = estimate(system) + MESSAGE_TOKENS + rest
+        room = self._cache.calibration.room(self._tokens) - floor
         if room < 0:
             return None
-        return starts[fit(starts, lambda start: until[start - first], until[-1] - room)] - first
+        start = starts[fit(starts, lambda start: until[start - first], until[-1] - room)] - first
+        return start, floor + until[-1] - until[start]
 
     def _dialogue(self, run: Run) -> tuple[list[ModelMessage], int]:
         """The run's own rounds: what the model said and called, and what came of the calls."""

@@ -68,24 +68,23 @@ class Briefings:
             arriving: messages that are stored with the opening, before the user's (C6).
             fresh: whether the conversation comes into being with the opening: nothing is stored of it yet.
         """
-        # What the host and the reader say may hold anything; no wire takes half a surrogate pair (P3).
-        prompt = well_formed(
-            system_prompt(
-                configuration.prompt,
-                withheld,
-                reader.context if reader else "",
-                reader.instructions if reader else (run.instructions or ""),
-            )
-        )
+
+        def prompt(shortened: bool) -> str:
+            context = reader.context if reader else ""
+            wishes = reader.instructions if reader else (run.instructions or "")
+            said = system_prompt(configuration.prompt, withheld, context, wishes, shortened=shortened)
+            # What the host and the reader say may hold anything; no wire takes half a surrogate pair (P3).
+            return well_formed(said)
+
         offered = tuple([self._offer(tool) for tool in gate.offered()])
         if run.conversation is None or self._store is None:
-            return Briefing(prompt, (), text or run.text or "", tokens=tokens, tools=offered)
+            return Briefing(prompt(False), (), text or run.text or "", tokens=tokens, tools=offered)
         history = History() if fresh else self._store.history(run.conversation, budget=tokens)
         messages = history.messages
         if arriving:
             messages = (*messages, *_arriving(arriving, run, self._store.now()))
         return Briefing(
-            prompt,
+            prompt(False),
             messages,
             self._text(run, history) if text is None else text,
             tokens=tokens,
@@ -95,6 +94,7 @@ class Briefings:
             declined=history.declined,
             outcomes=self._outcomes(messages),
             cache=self._cache(run.conversation),
+            shortened=prompt(True) if messages else None,
         )
 
     def _text(self, run: Run, history: History) -> str:

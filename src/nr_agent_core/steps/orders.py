@@ -111,6 +111,10 @@ class Briefs(Protocol):
         """A briefed request, or None when even the floor is larger than the window."""
         ...
 
+    def answered(self, briefed: Any, counted: int | None) -> None:
+        """A briefed request was answered, and the provider counted so many input tokens, if it said so."""
+        ...
+
 
 @attrs.frozen(kw_only=True, eq=False)
 class Setting:

@@ -207,6 +207,7 @@ class Segment:
         answer = yield from self._outside(Ask(briefed.request, effect.round), MODEL_DEADLINE)
         if isinstance(answer, AskFailed):
             return (yield from self._ask_failed(answer))
+        self.setting.briefing.answered(briefed, answer.input_tokens)
         self._add(self._answered(effect, answer, briefed))
         return None
 

@@ -18,6 +18,7 @@ from nr_agent_core.testing.crashing import (
     every_plan,
 )
 from nr_agent_core.testing.manual_clock import ManualClock
+from nr_agent_core.testing.recorded_model import NotRecordedError, RecordedModel
 from nr_agent_core.testing.scripted_model import Cut, ScriptedModel, ScriptUsedUpError, call, round_of
 from nr_agent_core.testing.sequential_ids import SequentialIds
 
@@ -30,7 +31,9 @@ __all__ = [
     "Death",
     "ManualClock",
     "Moment",
+    "NotRecordedError",
     "Point",
+    "RecordedModel",
     "ScriptUsedUpError",
     "ScriptedModel",
     "SequentialIds",

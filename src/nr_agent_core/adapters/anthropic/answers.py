@@ -7,7 +7,8 @@ from typing import Any
 
 from nr_agent_core.adapters.anthropic.echo import OPAQUE, Echo
 from nr_agent_core.adapters.model_access import wire_form
-from nr_agent_core.adapters.model_access.streamed_text import StreamedText, joined
+from nr_agent_core.adapters.model_access.answer_reading import AnswerReading, InBandError
+from nr_agent_core.adapters.model_access.streamed_text import joined
 from nr_agent_core.adapters.model_access.wire_form import GarbledError
 from nr_agent_core.domain.errors import FailureClass, ProviderError
 from nr_agent_core.domain.model_dialogue import ModelAnswer, ModelCall
@@ -16,23 +17,16 @@ _CUT_OFF = ("max_tokens", "model_context_window_exceeded")
 _INPUT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 
 
-class Reading:
+class Reading(AnswerReading):
     """
-    One answer as it is read. Whole documents and streams end in the same way.
-
-    Args:
-        provider: what the facts call the provider.
-        model: the model that was asked.
+    One message as it is read.
     """
 
     def __init__(self, provider: str, model: str) -> None:
-        self._provider, self._model = provider, model
+        super().__init__(provider, model)
         self._echo = Echo(provider, model)
-        self._text = StreamedText()
         self._blocks: list[dict[str, Any]] = []
         self._at: dict[object, dict[str, Any]] = {}
-        self._usage: dict[str, Any] = {}
-        self._reason: str | None = None
         self._stopped = False
 
     def document(self, found: dict[str, Any]) -> ModelAnswer:
@@ -76,7 +70,7 @@ class Reading:
 
     def rest(self) -> str:
         """What of the text still waited."""
-        rest = self._text.rest()
+        rest = super().rest()
         if rest:
             self._blocks_of("text")[-1]["text"] += rest
         return rest
@@ -147,15 +141,10 @@ class Reading:
             raise ProviderError("the model declined to answer", FailureClass.CONTENT_REFUSED)
         if self._reason == "model_context_window_exceeded" and not self._blocks_of("text"):
             raise ProviderError("the question filled the context window", FailureClass.CONTEXT_TOO_LONG)
-        return ModelAnswer(
-            str(self._text),
+        return self._made(
             tuple(self._call(block) for block in self._blocks_of("tool_use")),
-            provider=self._provider,
-            model=self._model,
-            input_tokens=self._input_tokens(),
-            output_tokens=wire_form.tokens(self._usage.get("output_tokens")),
-            finish_reason=self._reason,
-            provider_data=self._echo.made(self._blocks),
+            counted=(self._input_tokens(), "output_tokens"),
+            echo=self._echo.made(self._blocks),
         )
 
     def _call(self, block: dict[str, Any]) -> ModelCall:
@@ -170,13 +159,3 @@ class Reading:
     def _input_tokens(self) -> int | None:
         found = [wire_form.tokens(self._usage.get(name)) for name in _INPUT]
         return None if found[0] is None else sum(tokens or 0 for tokens in found)
-
-
-class InBandError(Exception):
-    """
-    A failure that a server reported inside an answer.
-    """
-
-    def __init__(self, body: object) -> None:
-        super().__init__("a failure inside an answer")
-        self.body = body

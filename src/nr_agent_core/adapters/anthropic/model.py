@@ -9,12 +9,14 @@ import anthropic
 import httpx2
 
 from nr_agent_core.adapters.anthropic import questions
-from nr_agent_core.adapters.anthropic.answers import InBandError, Reading
+from nr_agent_core.adapters.anthropic.answers import Reading
 from nr_agent_core.adapters.anthropic.echo import Echo
 from nr_agent_core.adapters.anthropic.failures import FAILURES
-from nr_agent_core.adapters.model_access.failure_table import Refused, codes_of, retry_after
+from nr_agent_core.adapters.model_access.answer_reading import InBandError
+from nr_agent_core.adapters.model_access.clients import arguments_of, made_with
+from nr_agent_core.adapters.model_access.failure_table import Refused, refused, retry_after
 from nr_agent_core.adapters.model_access.server_model import ApiKey, ServerModel
-from nr_agent_core.domain.model_dialogue import ModelAnswer, ModelRequest
+from nr_agent_core.domain.model_dialogue import ModelRequest
 from nr_agent_core.ports.model_provider import MODEL_DEADLINE
 
 
@@ -85,12 +87,7 @@ class AnthropicModel(ServerModel):
 
     def _wiring(self, key: str, connections: httpx2.Client | httpx2.AsyncClient) -> dict[str, Any]:
         return {
-            "api_key": key,
-            "base_url": self._address,
-            "max_retries": 0,
-            "timeout": connections.timeout,
-            "http_client": connections,
-            "default_headers": self._headers(key, anthropic.Omit()),
+            **made_with(key, self._address, connections, self._headers(key, anthropic.Omit())),
             "open_telemetry": False,
         }
 
@@ -106,13 +103,10 @@ class AnthropicModel(ServerModel):
         return self.options_over(body)
 
     def _ask(self, client: Any, body: dict[str, Any]) -> Any:
-        return client.messages.with_raw_response.create(**_call(body))
+        return client.messages.with_raw_response.create(**arguments_of(body, _NAMED))
 
     def _ask_streaming(self, client: Any, body: dict[str, Any]) -> Any:
-        return client.messages.create(**_call(body), stream=True)
-
-    def _answer(self, found: dict[str, Any]) -> ModelAnswer:
-        return Reading(self._provider, self._model).document(found)
+        return client.messages.create(**arguments_of(body, _NAMED), stream=True)
 
     def _assembly(self) -> Reading:
         return Reading(self._provider, self._model)
@@ -122,27 +116,15 @@ class AnthropicModel(ServerModel):
             case anthropic.APIStatusError():
                 # An error event in a stream comes under the status of the stream.
                 status = error.status_code if error.status_code >= 300 else None
-                return _refused(error.body, status, retry_after(error.response.headers))
+                return refused(error.body, status, retry_after(error.response.headers), _codes)
             case InBandError():
-                return _refused(error.body, None, None)
+                return refused(error.body, None, None, _codes)
         return None
 
 
 _NAMED = frozenset(("model", "messages", "tools", "max_tokens", "system", "tool_choice"))
 
 
-def _call(body: dict[str, Any]) -> dict[str, Any]:
-    # Options are the server's business, not the SDK's: its functions know only some of them.
-    extra = {name: value for name, value in body.items() if name not in _NAMED}
-    return {**{name: value for name, value in body.items() if name in _NAMED}, "extra_body": extra}
-
-
-def _refused(body: object, status: int | None, after: float | None) -> Refused:
-    found = body.get("error", body) if isinstance(body, dict) else body
-    if not isinstance(found, dict):
-        # A page of a proxy says nothing that belongs into a failure's text.
-        words = found if isinstance(found, str) and len(found) <= 200 and "<" not in found else ""
-        return Refused(status, (), words, after)
-    details, message = found.get("details"), found.get("message")
-    codes = codes_of(found.get("type"), details.get("error_code") if isinstance(details, dict) else None)
-    return Refused(status, codes, message if isinstance(message, str) else "", after)
+def _codes(found: dict[str, Any]) -> tuple[object, ...]:
+    details = found.get("details")
+    return found.get("type"), details.get("error_code") if isinstance(details, dict) else None

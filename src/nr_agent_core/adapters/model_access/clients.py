@@ -18,6 +18,30 @@ import httpx2
 from nr_agent_core.adapters.model_access.bounded_http import async_http_client, http_client
 
 
+def made_with(
+    key: str, address: str, connections: httpx2.Client | httpx2.AsyncClient, headers: dict[str, Any]
+) -> dict[str, Any]:
+    """
+    What an SDK's client is made with. It asks nothing twice by itself.
+    """
+    return {
+        "api_key": key,
+        "base_url": address,
+        "max_retries": 0,
+        "timeout": connections.timeout,
+        "http_client": connections,
+        "default_headers": headers,
+    }
+
+
+def arguments_of(body: dict[str, Any], named: frozenset[str]) -> dict[str, Any]:
+    """
+    *body* as arguments of an SDK's function: those that it names, and the rest, which is the server's business.
+    """
+    extra = {name: value for name, value in body.items() if name not in named}
+    return {**{name: value for name, value in body.items() if name in named}, "extra_body": extra}
+
+
 class Clients:
     """
     Makes the SDK's clients on first use and keeps them.

@@ -4,7 +4,8 @@ From what a server said to a failure class: each adapter has one table, read fro
 
 import math
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 from nr_agent_core.domain.errors import FailureClass
 
@@ -132,3 +133,26 @@ def codes_of(*found: object) -> tuple[str, ...]:
     return tuple(
         dict.fromkeys(str(code) for code in found if isinstance(code, str | int) and code and code is not True)
     )
+
+
+def refused(
+    body: object, status: int | None, after: float | None, codes: Callable[[dict[str, Any]], Iterable[object]]
+) -> Refused:
+    """
+    What the body of a failure says.
+
+    Args:
+        body: as the server sent it: an object, one inside ``error``, or a text.
+        status: the HTTP status; None inside an answer that had begun. A status inside the body counts then.
+        after: seconds after which the server wants to be asked again.
+        codes: where the protocol has its codes and types.
+    """
+    found = body.get("error", body) if isinstance(body, dict) else body
+    if not isinstance(found, dict):
+        # A page of a proxy says nothing that belongs into a failure's text.
+        words = found if isinstance(found, str) and len(found) <= 200 and "<" not in found else ""
+        return Refused(status, (), words, after)
+    inside, message = found.get("code"), found.get("message")
+    if status is None and isinstance(inside, int) and not isinstance(inside, bool) and 400 <= inside < 600:
+        status = inside
+    return Refused(status, codes_of(*codes(found)), message if isinstance(message, str) else "", after)

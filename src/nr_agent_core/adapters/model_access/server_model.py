@@ -41,8 +41,18 @@ _ADDRESS = re.compile(r"https?://[^/?#@\s]+(/[^?#\s]*)?")
 
 class Assembly(Protocol):
     """
-    One answer as its stream brings it.
+    One answer as it is read: at once, or as its stream brings it.
     """
+
+    def document(self, found: dict[str, Any]) -> ModelAnswer:
+        """
+        The answer that a whole document holds.
+
+        Raises:
+            GarbledError: it holds none.
+            ProviderError: the model refused.
+        """
+        ...
 
     def take(self, event: dict[str, Any]) -> str:
         """The text that can be told now; empty when there is none."""
@@ -158,12 +168,8 @@ class ServerModel(ABC):
         """The SDK's stream, or what is awaited for it."""
 
     @abstractmethod
-    def _answer(self, found: dict[str, Any]) -> ModelAnswer:
-        """What a whole document of the server says."""
-
-    @abstractmethod
     def _assembly(self) -> Assembly:
-        """An answer that is about to be streamed."""
+        """An answer that is about to be read."""
 
     @abstractmethod
     def _refused(self, error: BaseException) -> Refused | None:
@@ -181,7 +187,7 @@ class ServerModel(ABC):
         key, body = self._key(), self._body(request)
         try:
             response = self._ask(self._clients.of_process(key), body)
-            return self._answer(wire_form.document(response.http_response.content))
+            return self._assembly().document(wire_form.document(response.http_response.content))
         except Exception as error:  # noqa: BLE001 - whatever the SDK raises is told as a failure
             failure = self._failure(error, key)
         raise failure
@@ -193,7 +199,7 @@ class ServerModel(ABC):
         key, body = self._key(), self._body(request)
         try:
             response = await self._ask(await self._clients.of_loop(key), body)
-            return self._answer(wire_form.document(response.http_response.content))
+            return self._assembly().document(wire_form.document(response.http_response.content))
         except Exception as error:  # noqa: BLE001 - whatever the SDK raises is told as a failure
             failure = self._failure(error, key)
         raise failure
@@ -212,7 +218,7 @@ class ServerModel(ABC):
             events = self._ask_streaming(self._clients.of_process(key), body)
             try:
                 if _is_document(events.response):
-                    yield from _told(self._answer(wire_form.document(events.response.read())))
+                    yield from _told(self._assembly().document(wire_form.document(events.response.read())))
                     return
                 assembly = self._assembly()
                 for event in events:
@@ -236,7 +242,7 @@ class ServerModel(ABC):
             events = await self._ask_streaming(await self._clients.of_loop(key), body)
             try:
                 if _is_document(events.response):
-                    for piece in _told(self._answer(wire_form.document(await events.response.aread()))):
+                    for piece in _told(self._assembly().document(wire_form.document(await events.response.aread()))):
                         yield piece
                     return
                 assembly = self._assembly()

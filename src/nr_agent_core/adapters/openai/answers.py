@@ -6,31 +6,25 @@ import json
 from typing import Any, cast
 
 from nr_agent_core.adapters.model_access import wire_form
-from nr_agent_core.adapters.model_access.streamed_text import StreamedText, joined
+from nr_agent_core.adapters.model_access.answer_reading import AnswerReading, InBandError
+from nr_agent_core.adapters.model_access.streamed_text import joined
 from nr_agent_core.adapters.model_access.wire_form import GarbledError
 from nr_agent_core.adapters.openai.echo import CALL_FIELDS, Echo
 from nr_agent_core.domain.errors import FailureClass, ProviderError
 from nr_agent_core.domain.model_dialogue import ModelAnswer, ModelCall
 
 
-class Reading:
+class Reading(AnswerReading):
     """
-    One answer as it is read. Whole documents and streams end in the same way.
-
-    Args:
-        provider: what the facts call the provider.
-        model: the model that was asked.
+    One chat completion as it is read.
     """
 
     def __init__(self, provider: str, model: str) -> None:
-        self._provider, self._model = provider, model
+        super().__init__(provider, model)
         self._echo = Echo(provider, model)
-        self._text = StreamedText()
         self._calls: list[dict[str, Any]] = []
         self._slots: dict[object, dict[str, Any]] = {}
         self._extras: dict[str, Any] = {}
-        self._usage: dict[str, Any] = {}
-        self._finish: str | None = None
 
     # -- a whole document ---------------------------------------------------------------------
 
@@ -51,7 +45,7 @@ class Reading:
         self._said(message)
         for call in wire_form.entries(message.get("tool_calls"), "tool_calls"):
             self._calls.append(_begun(call))
-        self._finish = wire_form.identifier(choice.get("finish_reason"))
+        self._reason = wire_form.identifier(choice.get("finish_reason"))
         self.rest()
         return self._whole()
 
@@ -72,13 +66,9 @@ class Reading:
             told = self._said(wire_form.mapping({} if delta is None else delta, "a delta"))
             for call in wire_form.entries((delta or {}).get("tool_calls"), "tool_calls"):
                 self._call_piece(call)
-            self._finish = wire_form.identifier(choice.get("finish_reason")) or self._finish
+            self._reason = wire_form.identifier(choice.get("finish_reason")) or self._reason
             return told
         return ""
-
-    def rest(self) -> str:
-        """What of the text still waited."""
-        return self._text.rest()
 
     def answer(self) -> ModelAnswer:
         """
@@ -87,7 +77,7 @@ class Reading:
         Raises:
             ProviderError: nothing said why it ended, so it was cut; or the model refused.
         """
-        if self._finish is None:
+        if self._reason is None:
             raise wire_form.cut(len(str(self._text)))
         return self._whole()
 
@@ -127,40 +117,24 @@ class Reading:
         return self._text.take(said)
 
     def _whole(self) -> ModelAnswer:
-        if self._finish == "content_filter":
+        if self._reason == "content_filter":
             raise ProviderError(
                 "the answer was withheld by the provider's content filter", FailureClass.CONTENT_REFUSED
             )
-        if self._finish == "error":
+        if self._reason == "error":
             raise ProviderError("the server failed while it answered", FailureClass.SERVER_ERROR)
-        calls = tuple(self._call(call) for call in self._calls)
-        return ModelAnswer(
-            str(self._text),
-            calls,
-            provider=self._provider,
-            model=self._model,
-            input_tokens=wire_form.tokens(self._usage.get("prompt_tokens")),
-            output_tokens=wire_form.tokens(self._usage.get("completion_tokens")),
-            finish_reason=self._finish,
-            provider_data=self._echo.made(self._extras, self._calls),
+        return self._made(
+            tuple(self._call(call) for call in self._calls),
+            counted=(wire_form.tokens(self._usage.get("prompt_tokens")), "completion_tokens"),
+            echo=self._echo.made(self._extras, self._calls),
         )
 
     def _call(self, call: dict[str, Any]) -> ModelCall:
         arguments = call["arguments"]
-        if not arguments.strip() and self._finish != "length":
+        if not arguments.strip() and self._reason != "length":
             # A call without arguments; behind the output limit it is one that was cut, and no object.
             arguments = "{}"
         return ModelCall(wire_form.name(call["name"]), joined(arguments), call["id"])
-
-
-class InBandError(Exception):
-    """
-    A failure that a server reported inside an answer.
-    """
-
-    def __init__(self, body: object) -> None:
-        super().__init__("a failure inside an answer")
-        self.body = body
 
 
 def _begun(call: dict[str, Any]) -> dict[str, Any]:

@@ -8,13 +8,15 @@ from typing import Any
 import httpx2
 import openai
 
-from nr_agent_core.adapters.model_access.failure_table import Refused, codes_of, retry_after
+from nr_agent_core.adapters.model_access.answer_reading import InBandError
+from nr_agent_core.adapters.model_access.clients import arguments_of, made_with
+from nr_agent_core.adapters.model_access.failure_table import Refused, refused, retry_after
 from nr_agent_core.adapters.model_access.server_model import ApiKey, ServerModel
 from nr_agent_core.adapters.openai import questions
-from nr_agent_core.adapters.openai.answers import InBandError, Reading
+from nr_agent_core.adapters.openai.answers import Reading
 from nr_agent_core.adapters.openai.echo import Echo
 from nr_agent_core.adapters.openai.failures import FAILURES
-from nr_agent_core.domain.model_dialogue import ModelAnswer, ModelRequest
+from nr_agent_core.domain.model_dialogue import ModelRequest
 from nr_agent_core.ports.model_provider import MODEL_DEADLINE
 
 
@@ -83,14 +85,9 @@ class OpenAIModel(ServerModel):
         return openai.AsyncOpenAI(**self._wiring(key, connections))
 
     def _wiring(self, key: str, connections: httpx2.Client | httpx2.AsyncClient) -> dict[str, Any]:
-        return {
-            "api_key": key,
-            "base_url": self._address,
-            "max_retries": 0,
-            "timeout": connections.timeout,
-            "http_client": connections,
-            "default_headers": self._headers(key, openai.Omit(), "OpenAI-Organization", "OpenAI-Project"),
-        }
+        return made_with(
+            key, self._address, connections, self._headers(key, openai.Omit(), "OpenAI-Organization", "OpenAI-Project")
+        )
 
     def _body(self, request: ModelRequest) -> dict[str, Any]:
         body: dict[str, Any] = {
@@ -106,14 +103,11 @@ class OpenAIModel(ServerModel):
         return self.options_over(body)
 
     def _ask(self, client: Any, body: dict[str, Any]) -> Any:
-        return client.chat.completions.with_raw_response.create(**_call(body))
+        return client.chat.completions.with_raw_response.create(**arguments_of(body, _NAMED))
 
     def _ask_streaming(self, client: Any, body: dict[str, Any]) -> Any:
         wanted = {} if "stream_options" in self._options else {"stream_options": {"include_usage": True}}
-        return client.chat.completions.create(**_call({**wanted, **body}), stream=True)
-
-    def _answer(self, found: dict[str, Any]) -> ModelAnswer:
-        return Reading(self._provider, self._model).document(found)
+        return client.chat.completions.create(**arguments_of({**wanted, **body}, _NAMED), stream=True)
 
     def _assembly(self) -> Reading:
         return Reading(self._provider, self._model)
@@ -121,33 +115,16 @@ class OpenAIModel(ServerModel):
     def _refused(self, error: BaseException) -> Refused | None:
         match error:
             case openai.APIStatusError():
-                status, after = error.status_code, retry_after(error.response.headers)
-                return _refused(error.body, status, after)
+                return refused(error.body, error.status_code, retry_after(error.response.headers), _codes)
             case openai.APIConnectionError() | openai.APIResponseValidationError():
                 return None
             case openai.APIError() | InBandError():
-                return _refused(error.body, None, None)
+                return refused(error.body, None, None, _codes)
         return None
 
 
 _NAMED = frozenset(("model", "messages", "tools"))
 
 
-def _call(body: dict[str, Any]) -> dict[str, Any]:
-    # Options are the server's business, not the SDK's: its functions know only some of them.
-    extra = {name: value for name, value in body.items() if name not in _NAMED}
-    return {**{name: value for name, value in body.items() if name in _NAMED}, "extra_body": extra}
-
-
-def _refused(body: object, status: int | None, after: float | None) -> Refused:
-    found = body.get("error", body) if isinstance(body, dict) else body
-    if not isinstance(found, dict):
-        # A page of a proxy says nothing that belongs into a failure's text.
-        words = found if isinstance(found, str) and len(found) <= 200 and "<" not in found else ""
-        return Refused(status, (), words, after)
-    inside = found.get("code")
-    if status is None and isinstance(inside, int) and not isinstance(inside, bool) and 400 <= inside < 600:
-        status = inside
-    message = found.get("message")
-    codes = codes_of(found.get("code"), found.get("type"))
-    return Refused(status, codes, message if isinstance(message, str) else "", after)
+def _codes(found: dict[str, Any]) -> tuple[object, ...]:
+    return found.get("code"), found.get("type")

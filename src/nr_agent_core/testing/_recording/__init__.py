@@ -1,0 +1,3 @@
+"""
+What a recorded model is made of: the file, what makes two questions the same, and a question being recorded.
+"""
