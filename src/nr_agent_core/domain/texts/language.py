@@ -34,12 +34,13 @@ class Language:
             if key not in _FIELDS:
                 raise CatalogueError(tag, f"language.{key}", f"is not known; known are {', '.join(sorted(_FIELDS))}")
         self.tag = tag
-        self.name = _text(tag, given, "name", base.name if base else tag)
-        self.group = _text(tag, given, "group", base.group if base else "")
-        self.group_from = _digits(tag, given, base.group_from if base else 4)
-        self.reviewed = _flag(tag, given, base.reviewed if base else True)
+        self.name: str = _text(tag, given, "name", base.name if base else tag)
+        self.group: str = _text(tag, given, "group", base.group if base else "")
+        self.group_from: int = _digits(tag, given, base.group_from if base else 4)
+        self.reviewed: bool = _flag(tag, given, base.reviewed if base else True)
         plural = given.get("plural")
-        self.plurals = (base.plurals if base else _TWO_FORMS) if plural is None else _plurals(tag, plural)
+        inherited = base.plurals if base else _TWO_FORMS
+        self.plurals: tuple[tuple[str, str], ...] = inherited if plural is None else _plurals(tag, plural)
 
     @property
     def forms(self) -> tuple[str, ...]:

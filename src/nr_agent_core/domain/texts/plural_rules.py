@@ -42,7 +42,9 @@ def _relation(text: str) -> _Relation:
     if found is None:
         raise ValueError(f"{text.strip()!r} is no relation such as 'i % 10 = 2..4'")
     ranges = [part.strip().split("..") for part in found[4].split(",")]
-    if not all(len(ends) in (1, 2) and all(end.isdecimal() for end in ends) for ends in ranges) or found[2] == "0":
+    if not all(len(ends) in (1, 2) and all(end.isdecimal() for end in ends) for ends in ranges) or (
+        found[2] and not int(found[2])
+    ):
         raise ValueError(f"{text.strip()!r} is no relation such as 'i % 10 = 2..4'")
     return found[1], int(found[2] or 0), found[3] == "=", tuple((int(ends[0]), int(ends[-1])) for ends in ranges)
 
