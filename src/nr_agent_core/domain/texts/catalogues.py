@@ -150,7 +150,7 @@ class Catalogues:
 
     It is a translator, so ``Chat(translator=Catalogues(extra={"fr": {...}}))`` is all a host needs.
     What it does not hold comes from the shipped catalogues.
-    :class:`nr_agent_core.adapters.catalogue_files.CatalogueFiles` reads the same from files.
+    :class:`nr_agent_core.adapters.catalogues.CatalogueFiles` reads the same from files.
 
     >>> french = Catalogues(extra={"fr": {"reply": {"runCancelled": "Demande abandonnée."}}})
     >>> french.translate("reply.runCancelled", {}, "fr-CA")

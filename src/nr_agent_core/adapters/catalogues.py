@@ -1,12 +1,15 @@
 """
-Catalogues of a host in files (V10).
+What a host adds to the texts for readers: catalogues as mappings and in files, and dates for its pages (V10).
 """
 
 from collections.abc import Mapping
 from pathlib import Path
 
 from nr_agent_core.domain.errors import CatalogueError
-from nr_agent_core.domain.texts.catalogues import Catalogues, base_of
+from nr_agent_core.domain.texts.catalogues import Catalogues, base_of, unreviewed_languages
+from nr_agent_core.domain.texts.moments import moment
+
+__all__ = ["CatalogueFiles", "Catalogues", "moment", "unreviewed_languages"]
 
 
 class CatalogueFiles(Catalogues):

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from nr_agent_core.adapters.catalogue_files import CatalogueFiles
+from nr_agent_core.adapters.catalogues import CatalogueFiles
 from nr_agent_core.domain.errors import CatalogueError
 from nr_agent_core.domain.texts import render
 from nr_agent_core.ports.translator import Translator
