@@ -139,7 +139,7 @@ def test_a_hosts_language_brings_its_own_plural_forms():
             "group": " ",
             "plural": {"one": "i = 1 and v = 0", "few": "i = 2..4 and v = 0", "many": "v != 0", "other": ""},
         },
-        "age.days": {"one": "{count} dnem", "few": "{count} dny", "many": "{count} dne", "other": "{count} dny."},
+        "age.days": {"one": "{count} dnem", "few": "{count} dny", "many": "{count} dnu", "other": "{count} dny."},
     }
     own = Catalogues(extra={"cs": czech, "cs-x": {"language": {}, "card.deny": "Ne"}}, partial=True)
 
