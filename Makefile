@@ -18,7 +18,7 @@ MEASURED := tests/unit tests/chat tests/cases
 WORKERS ?= auto
 SUITE    = $(BIN)/python -m pytest -q --numprocesses=$(WORKERS) --dist=worksteal
 
-.PHONY: help demo demo-local test test-default test-others check contracts docs postgres mcp simulate chaos chaos-short chaos-planted mutate bench claims api reference constraints clean
+.PHONY: help demo demo-local test test-default test-others check contracts docs postgres mcp simulate chaos chaos-short chaos-planted mutate bench claims api reference constraints package extras clean
 .PHONY: lint lint-code lint-format lint-spelling lint-tests lint-project types types-mypy types-pyright
 .DELETE_ON_ERROR:
 
@@ -36,6 +36,8 @@ help:
 	@echo 'make chaos-short    the same for 20 seconds each, and three planted bugs that it has to find'
 	@echo 'make chaos-planted  every planted bug that it has to find'
 	@echo 'make mcp        published MCP servers, installed for the tests, killed at every point'
+	@echo 'make package    sdist and wheel into dist/, checked, and a chat in a clean environment'
+	@echo 'make extras     the wheel with each extra, one by one, in clean environments'
 	@echo 'make mutate     mutations of the claim detector and the verdict, half an hour'
 	@echo 'make bench      the benchmarks'
 	@echo 'make claims DATA=folder  how good the claim detector is on labelled answers'
@@ -117,6 +119,15 @@ chaos-short: $(VENV)/.ok
 chaos-planted: $(VENV)/.ok
 	$(BIN)/python -m pytest -q -m chaos tests/chaos/test_planted.py
 
+package: $(VENV)/.ok-release
+	rm -rf dist
+	$(BIN)/python -m build --quiet --no-isolation --outdir dist .
+	$(BIN)/twine check --strict dist/*
+	PACKAGE_DIST=dist $(BIN)/python -m pytest -q -m packaging tests/packaging
+
+extras: package
+	PACKAGE_DIST=dist $(BIN)/python -m pytest -q -m extras tests/packaging
+
 mutate: $(VENV)/.ok
 	$(PIP) -e '.[cli,test,mutation]'
 	HYPOTHESIS_PROFILE=quick $(BIN)/mutmut run
@@ -144,6 +155,10 @@ $(VENV)/.ok-lint: $(VENV)/.ok
 	$(PIP) -e '.[cli,test,lint]'
 	@touch $@
 
+$(VENV)/.ok-release: $(VENV)/.ok
+	$(PIP) -e '.[cli,test,release]'
+	@touch $@
+
 $(VENV)/.ok-bench: $(VENV)/.ok
 	$(PIP) -e '.[cli,test,bench]'
 	@touch $@
@@ -167,4 +182,4 @@ constraints:
 		--no-header --no-annotate --no-emit-index-url --no-emit-find-links --quiet --output-file constraints.txt
 
 clean:
-	rm -rf $(VENV) $(SUPPORTED:%=.venv-%) .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf dist $(VENV) $(SUPPORTED:%=.venv-%) .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
