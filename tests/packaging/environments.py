@@ -53,5 +53,11 @@ class Environment:
     def _run(self, command: list[str], environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
         kept = {"PATH": os.environ["PATH"], "HOME": str(self.elsewhere), "LANG": "C.UTF-8"}
         return subprocess.run(
-            command, cwd=self.elsewhere, env=kept | environment, check=False, capture_output=True, text=True, timeout=120
+            command,
+            cwd=self.elsewhere,
+            env=kept | environment,
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=120,
         )

@@ -35,7 +35,15 @@ def test_the_sdist_holds_what_a_build_and_a_reader_need(distributions):
     with tarfile.open(distributions[0]) as sdist:
         held = {name.partition("/")[2] for name in sdist.getnames()}
 
-    needed = {"pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "SECURITY.md", "CONTRIBUTING.md", "RELEASING.md"}
+    needed = {
+        "pyproject.toml",
+        "README.md",
+        "LICENSE",
+        "CHANGELOG.md",
+        "SECURITY.md",
+        "CONTRIBUTING.md",
+        "RELEASING.md",
+    }
     assert needed | {"Makefile", "constraints.txt", ".ci/make-venv", "src/nr_agent_core/py.typed"} <= held
     assert any(name.startswith("tests/unit/") for name in held)
 

@@ -5,7 +5,7 @@ Every extra brings what its adapter needs, alone; without it, an error says whic
 import pytest
 
 from tests.packaging.environments import Environment
-from tests.packaging.extras import ON_A_SERVER, TOOLS, extras, modules_that_need, use_of
+from tests.packaging.extras import ON_A_SERVER, TOOLS, USES, extras, modules_that_need, use_of
 
 
 def test_every_extra_is_used_or_says_why_not():
@@ -14,6 +14,7 @@ def test_every_extra_is_used_or_says_why_not():
 
     assert unknown == [], "say 'Needs the extra ``name``' in the first lines of a module, or why not in TOOLS"
     assert [extra for extra in TOOLS if modules_that_need(extra)] == []
+    assert set(USES) | ON_A_SERVER <= set(extras())
 
 
 def _on_a_server(extra: str, request: pytest.FixtureRequest) -> dict[str, str]:
@@ -29,7 +30,7 @@ def _on_a_server(extra: str, request: pytest.FixtureRequest) -> dict[str, str]:
 def test_an_extra_brings_what_its_adapter_needs(extra, distributions, bare, tmp_path, request):
     """In a clean environment with this extra alone the adapter works; without it, the error names the extra."""
     if extra in TOOLS:
-        pytest.skip(f"NOT TESTED: {extra} {TOOLS[extra]}")
+        pytest.skip(f"NOT TESTED: {extra}: {TOOLS[extra]}")
     where = _on_a_server(extra, request)
     without = bare.run(use_of(extra), **where)
     alone = Environment(tmp_path, f"{distributions[1]}[{extra}]").run(use_of(extra), **where)
