@@ -20,7 +20,7 @@ MEASURED := tests/unit tests/chat tests/cases
 WORKERS ?= auto
 SUITE    = $(BIN)/python -m pytest -q --numprocesses=$(WORKERS) --dist=worksteal
 
-.PHONY: help demo demo-local web e2e test test-default test-others check contracts docs postgres mcp agui simulate chaos chaos-short chaos-planted mutate bench claims api reference constraints clean wagtail wagtail-test
+.PHONY: help demo demo-local web e2e test test-default test-others check contracts docs postgres mcp agui simulate chaos chaos-short chaos-planted mutate bench claims api reference constraints clean wagtail wagtail-test package extras
 .PHONY: lint lint-code lint-format lint-spelling lint-tests lint-project types types-mypy types-pyright
 .DELETE_ON_ERROR:
 
@@ -43,6 +43,8 @@ help:
 	@echo 'make agui       published clients of AG-UI and the AI SDK, installed for the tests, under node'
 	@echo 'make wagtail    the chat in the admin of Wagtail, on this machine; SERVER=asgi|wsgi PORT='
 	@echo 'make wagtail-test   its tests, on SQLite and on a PostgreSQL server'
+	@echo 'make package    sdist and wheel into dist/, checked, and a chat in a clean environment'
+	@echo 'make extras     the wheel with each extra, one by one, in clean environments'
 	@echo 'make mutate     mutations of the claim detector and the verdict, half an hour'
 	@echo 'make bench      the benchmarks'
 	@echo 'make claims DATA=folder  how good the claim detector is on labelled answers'
@@ -155,6 +157,15 @@ wagtail-test: $(WAGTAIL)/.ok
 	$(WAGTAIL)/bin/python -m pytest -q tests/wagtail
 	WAGTAIL_TESTS_ON=postgres $(WAGTAIL)/bin/python -m pytest -q tests/wagtail
 
+package: $(VENV)/.ok-release
+	rm -rf dist
+	$(BIN)/python -m build --quiet --no-isolation --outdir dist .
+	$(BIN)/twine check --strict dist/*
+	PACKAGE_DIST=dist $(BIN)/python -m pytest -q -m packaging tests/packaging
+
+extras: package
+	PACKAGE_DIST=dist $(BIN)/python -m pytest -q -m extras tests/packaging
+
 mutate: $(VENV)/.ok
 	$(PIP) -e '.[cli,test,mutation]'
 	HYPOTHESIS_PROFILE=quick $(BIN)/mutmut run
@@ -180,6 +191,10 @@ $(VENV)/.ok: pyproject.toml constraints.txt
 
 $(VENV)/.ok-lint: $(VENV)/.ok
 	$(PIP) -e '.[cli,test,lint]'
+	@touch $@
+
+$(VENV)/.ok-release: $(VENV)/.ok
+	$(PIP) -e '.[cli,test,release]'
 	@touch $@
 
 $(VENV)/.ok-bench: $(VENV)/.ok
@@ -214,4 +229,4 @@ constraints:
 		--no-header --no-annotate --no-emit-index-url --no-emit-find-links --quiet --output-file constraints.txt
 
 clean:
-	rm -rf $(VENV) $(WAGTAIL) $(SUPPORTED:%=.venv-%) .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(WAGTAIL) $(SUPPORTED:%=.venv-%) .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist

@@ -39,7 +39,7 @@ from nr_agent_core.domain.notices import JsonValue, Notice, NoticeCode, ReplyCod
 from nr_agent_core.domain.run_events import EVENT_TYPES, NotExecuted, RecordedCall, ToolFinished
 from nr_agent_core.domain.run_status import TRANSITIONS, RunReason, RunStatus
 from nr_agent_core.domain.texts import denial_sentence, failure_sentence, notice_label, reply_sentence
-from nr_agent_core.domain.texts.catalogues import shipped
+from nr_agent_core.domain.texts.catalogues import SHIPPED_LANGUAGES, shipped, shipped_catalogue
 from nr_agent_core.domain.tool_result import Outcome, RecordReference, RecordWrite, ToolEffect, WriteKind
 from nr_agent_core.domain.tools import DEFAULT_DEADLINE
 from nr_agent_core.ports.configuration_resolver import MOST_ROUNDS
@@ -171,6 +171,12 @@ def _notices() -> Iterator[tuple[str, Block]]:
         for notice in NoticeCode
     ]
     yield "notices", table(("code", "meaning", "arguments", "made by this release"), rows)
+    languages = [(tag, shipped_catalogue(tag).language) for tag in SHIPPED_LANGUAGES]
+    rows = [
+        (code(tag), each.name, "yes" if each.reviewed else "**no**", _names(each.forms), each.number(12345))
+        for tag, each in languages
+    ]
+    yield "languages", table(("language", "name", "reviewed", "plural forms", "a number"), rows)
     labels = [(notice, Notice(notice, sample)) for notice in NoticeCode for sample in SAMPLES[notice]]
     yield (
         "labels:notices",

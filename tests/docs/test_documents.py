@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-DOCUMENTS = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "changelog.d" / "README.md", *DOCS.rglob("*.md")])
+DOCUMENTS = sorted([*ROOT.glob("*.md"), ROOT / "changelog.d" / "README.md", *DOCS.rglob("*.md")])
 DECISIONS = sorted((DOCS / "decisions").glob("*.md"))
 
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nr_agent_core.domain.errors import InvalidValueError
+from nr_agent_core.domain.errors import CatalogueError
 from nr_agent_core.domain.notices import Notice, NoticeCode, ReplyCode
 from nr_agent_core.domain.texts import (
     SHIPPED_LANGUAGES,
@@ -16,6 +16,8 @@ from nr_agent_core.domain.texts import (
     reply_sentence,
 )
 from nr_agent_core.domain.texts.cards import age
+from nr_agent_core.domain.texts.catalogues import shipped, unreviewed_languages
+from nr_agent_core.domain.texts.plural_rules import holds
 from nr_agent_core.domain.tool_result import Outcome
 from nr_agent_core.ports.translator import Translator
 from tests.unit.shown_texts import LANGUAGES, RECORDS, call, notes
@@ -62,23 +64,114 @@ def test_a_host_gets_arguments_fit_to_be_shown():
     assert label == "<pages:42 (created), news:a-7 (deleted)>"
 
 
-DUTCH = {
-    "notice": {"nothingSaved": "In deze stap is niets opgeslagen", "savedBeforeEnd": "Eerder opgeslagen: {records}"},
-    "record.created": "{reference} (aangemaakt)",
-    "card": {"moreLines": {"one": "{tool}: nog {count} regel", "other": "{tool}: nog {count} regels"}},
+SWEDISH = {
+    "notice": {
+        "nothingSaved": "Ingenting sparades i det här steget",
+        "savedBeforeEnd": "Sparat före slutet: {records}",
+    },
+    "record.created": "{reference} (skapad)",
+    "card": {"moreLines": {"one": "{tool}: {count} rad till", "other": "{tool}: {count} rader till"}},
 }
 
 
-def test_catalogues_add_a_language_as_data():
-    """A host's catalogue is a mapping; what it lacks comes from the shipped ones (V10)."""
-    dutch = Catalogues(extra={"nl": DUTCH})
-    label = notice_label(Notice(NoticeCode.SAVED_BEFORE_END, {"records": RECORDS}), "nl-BE", dutch)
+def whole(**more):
+    """A catalogue of every text, all of them written alike, for a language with the two usual forms."""
+    texts = {
+        key: {form: f"{form} {entry[form]}" for form in ("one", "other")} if isinstance(entry, dict) else f"x {entry}"
+        for key, entry in shipped("en").items()
+    }
+    return texts | more
 
-    assert dutch.languages == ("de", "en", "nl")
-    assert label == "Eerder opgeslagen: pages:42 (aangemaakt), news:a-7 (deleted)"
-    assert render("card.moreLines", {"tool": "t", "count": 1}, "nl", dutch) == "t: nog 1 regel"
-    assert render("card.moreLines", {"tool": "t", "count": 4}, "nl", dutch) == "t: nog 4 regels"
-    assert notice_label(Notice(NoticeCode.NOTHING_SAVED), "en", dutch) == "Nothing was saved in this step"
+
+def test_catalogues_add_a_language_as_data():
+    """A host's catalogue is a mapping; what it may lack comes from the shipped ones (V10)."""
+    swedish = Catalogues(extra={"sv": SWEDISH}, partial=True)
+    label = notice_label(Notice(NoticeCode.SAVED_BEFORE_END, {"records": RECORDS}), "sv-FI", swedish)
+
+    assert swedish.languages == (*SHIPPED_LANGUAGES, "sv")
+    assert label == "Sparat före slutet: pages:42 (skapad), news:a-7 (deleted)"
+    assert render("card.moreLines", {"tool": "t", "count": 1}, "sv", swedish) == "t: 1 rad till"
+    assert render("card.moreLines", {"tool": "t", "count": 4}, "sv", swedish) == "t: 4 rader till"
+    assert notice_label(Notice(NoticeCode.NOTHING_SAVED), "en", swedish) == "Nothing was saved in this step"
+
+
+def test_a_language_more_has_to_be_whole():
+    """A gap in a new language is an error that names it, unless the host says that gaps are meant (V10)."""
+    texts = whole()
+    assert Catalogues(extra={"sv": texts}).translate("card.deny", {}, "sv") == "x Deny"
+
+    del texts["card.deny"], texts["card.title"]
+    with pytest.raises(CatalogueError, match=r"'card\.title' is missing, and so are 1 more") as refused:
+        Catalogues(extra={"sv": texts})
+    assert (refused.value.language, refused.value.key) == ("sv", "card.title")
+    assert Catalogues(extra={"sv": texts}, partial=True).translate("card.deny", {}, "sv") is None
+
+
+def test_the_order_in_which_texts_are_looked_for():
+    """The host's language, its base, the shipped ones likewise, the host's English, the shipped English (V10)."""
+    own = Catalogues(
+        extra={
+            "pt-PT": {"card.approve": "own pt-pt"},
+            "pt": {"card.approve": "own pt", "card.deny": "own pt"},
+            "en": {"card.approve": "own en"},
+        }
+    )
+
+    def found(key, language):
+        return render(f"card.{key}", {}, language, own)
+
+    assert [found("approve", tag) for tag in ("pt-PT", "pt-BR", "fr", "sv", "en-GB")] == [
+        "own pt-pt",
+        "own pt",
+        "Approuver",
+        "own en",
+        "own en",
+    ]
+    assert [found("deny", tag) for tag in ("pt-PT", "fr", "sv")] == ["own pt", "Refuser", "Deny"]
+    assert found("waiting", "pt-PT") == "Aguardando aprovação"
+
+
+def test_a_hosts_language_brings_its_own_plural_forms():
+    """The rules are taken over from Unicode's tables as they are; a variant has those of its base (V10)."""
+    czech = {
+        "language": {
+            "name": "čeština",
+            "group": " ",
+            "plural": {"one": "i = 1 and v = 0", "few": "i = 2..4 and v = 0", "many": "v != 0", "other": ""},
+        },
+        "age.days": {"one": "{count} dnem", "few": "{count} dny", "many": "{count} dnu", "other": "{count} dny."},
+    }
+    own = Catalogues(extra={"cs": czech, "cs-x": {"language": {}, "card.deny": "Ne"}}, partial=True)
+
+    shown = [own.translate("age.days", {"count": count}, "cs") for count in (1, 2, 4, 5, 1000)]
+    assert shown == ["1 dnem", "2 dny", "4 dny", "5 dny.", "1 000 dny."]
+    assert own.translate("card.deny", {}, "cs-x") == "Ne"
+
+
+@pytest.mark.parametrize(
+    ("rule", "numbers"),
+    [
+        ("n = 0..1", {0, 1}),
+        ("i % 10 = 1 and i % 100 != 11", {1, 21, 31}),
+        ("n = 2, 4..5 or n = 30", {2, 4, 5, 30}),
+        ("n != 0..39", set()),
+        ("", set(range(40))),
+    ],
+)
+def test_a_rule_means_what_unicode_means_by_it(rule, numbers):
+    """Remainders, ranges, lists, and, or."""
+    assert {number for number in range(40) if holds(rule, number)} == numbers
+    assert {number for number in range(40) if holds(rule, -number)} == numbers
+
+
+def test_a_host_says_what_is_reviewed():
+    """A catalogue of a host says it as the shipped ones do; one that says nothing is the host's own (V10)."""
+    own = Catalogues(
+        extra={"sv": {"language": {"reviewed": False}}, "fr": {"language": {"reviewed": True}}}, partial=True
+    )
+
+    assert own.unreviewed == ("es", "it", "nl", "pl", "pt", "sv")
+    assert Catalogues(extra={}).unreviewed == unreviewed_languages()
 
 
 def test_catalogues_override_a_shipped_text():
@@ -90,21 +183,53 @@ def test_catalogues_override_a_shipped_text():
 
 
 @pytest.mark.parametrize(
-    "catalogue",
+    ("catalogue", "key"),
     [
-        {"notice.unheard": "x"},
-        {"notice": {"nothingSaved": "x {count}"}},
-        {"notice": {"nothingSaved": " "}},
-        {"notice": {"nothingSaved": 3}},
-        {"notice": {}},
-        {"card.moreLines": {"one": "x"}},
-        {"card.moreLines": {"one": "x", "other": 3}},
+        ({"notice.unheard": "x"}, "notice.unheard"),
+        ({"notice": {"nothingSaved": "x {count}"}}, "notice.nothingSaved"),
+        ({"notice": {"nothingSaved": "x {"}}, "notice.nothingSaved"),
+        ({"notice": {"callNotMade": "x { tools }"}}, "notice.callNotMade"),
+        ({"notice": {"nothingSaved": " "}}, "notice.nothingSaved"),
+        ({"notice": {"nothingSaved": 3}}, "notice.nothingSaved"),
+        ({"notice": {"nothingSaved": {"one": "x", "other": "x"}}}, "notice.nothingSaved"),
+        ({"notice": {}}, "notice"),
+        ({"card.moreLines": {"one": "x"}}, "card.moreLines"),
+        ({"card.moreLines": {"one": "x", "few": "x", "other": "x"}}, "card.moreLines"),
+        ({"card.moreLines": {"one": "x", "other": 3}}, "card.moreLines"),
+        ({"language": 3}, "language"),
+        ({"language": {"names": "x"}}, "language.names"),
+        ({"language": {"name": 3}}, "language.name"),
+        ({"language": {"reviewed": "no"}}, "language.reviewed"),
+        ({"language": {"group_from": 3}}, "language.group_from"),
+        ({"language": {"plural": "x"}}, "language.plural"),
+        ({"language": {"plural": {"some": "n = 1"}}}, "language.plural.some"),
+        ({"language": {"plural": {"one": "n is 1"}}}, "language.plural.one"),
+        ({"language": {"plural": {"one": "n = 1..2..3"}}}, "language.plural.one"),
+        ({"language": {"plural": {"one": "n % 0 = 1"}}}, "language.plural.one"),
+        ({"language": {"plural": {"one": "n % 00 = 1"}}}, "language.plural.one"),
+        ({"language": {"plural": {"one": 1}}}, "language.plural.one"),
+        ({"language": {"plural": {"one": "", "other": ""}}}, "language.plural.other"),
+        ({"language": {"plural": {"other": "n = 1"}}}, "language.plural.other"),
+        ("x", ""),
     ],
 )
-def test_a_wrong_catalogue_is_refused(catalogue):
-    """A mistake in a catalogue is an error at start-up, not a gap in front of a reader."""
-    with pytest.raises(InvalidValueError):
+def test_a_wrong_catalogue_is_refused(catalogue, key):
+    """A mistake in a catalogue is an error at start-up that names the key, not a gap in front of a reader (V10)."""
+    with pytest.raises(CatalogueError) as refused:
         Catalogues(extra={"nl": catalogue})
+
+    assert (refused.value.language, refused.value.key) == ("nl", key)
+    assert key in str(refused.value)
+
+
+def test_a_bottomless_catalogue_is_refused():
+    """Depth ends as an error, not as a crash."""
+    deep: dict[str, object] = {"x": "x"}
+    for _ in range(2000):
+        deep = {"a": deep}
+
+    with pytest.raises(CatalogueError):
+        Catalogues(extra={"nl": deep})
 
 
 def test_the_notes_of_a_plain_card():

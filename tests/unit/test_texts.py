@@ -1,13 +1,17 @@
 """
-Sentences for readers: both catalogues are whole, and rendering never fails (P2, V10, V11, F2, T11).
+Sentences for readers: every catalogue is whole, and rendering never fails (P2, V10, V11, F2, T11).
 """
 
+import datetime as dt
 import itertools
+import tomllib
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nr_agent_core.domain import texts
 from nr_agent_core.domain.failures import FailureCode
 from nr_agent_core.domain.gate import DenialReason
 from nr_agent_core.domain.notices import Notice, NoticeCode, ReplyCode
@@ -23,7 +27,14 @@ from nr_agent_core.domain.texts import (
     status_label,
 )
 from nr_agent_core.domain.texts.cards import age, card_labels
-from nr_agent_core.domain.texts.catalogues import placeholders, shipped, written_forms
+from nr_agent_core.domain.texts.catalogues import (
+    placeholders,
+    shipped,
+    shipped_catalogue,
+    unreviewed_languages,
+    written_forms,
+)
+from nr_agent_core.domain.texts.moments import moment
 from nr_agent_core.domain.texts.rendering import LONGEST_LIST, LONGEST_VALUE
 from nr_agent_core.domain.tool_result import Outcome, WriteKind
 from tests.unit.shown_texts import LANGUAGES, RECORDS, call, notes
@@ -57,6 +68,7 @@ def every_text(language, translator=None):
     card_labels(language, translator)
     for span in (1, 60, 3600, 86400):
         age(span, language, translator)
+    moment(dt.datetime(2026, 3, 5, 9, 7, tzinfo=dt.UTC), language, translator)
     calls = [call(failed=True), call(generated=True, more=3), call(withheld=True), call(lines=("x",), copies=2)]
     calls += [call(before=Outcome.ERROR), call(before=Outcome.UNKNOWN)]
     for expires_at in (None, 7100.0, 9000.0):
@@ -74,14 +86,57 @@ class Recording:
         self.keys.add(key)
 
 
-def test_the_catalogues_have_the_same_keys_and_arguments():
-    """What one language can say, the other can, with the same arguments (V10)."""
-    german, english = shipped("de"), shipped("en")
+@LANGUAGES
+def test_the_catalogues_have_the_same_keys_and_arguments(language):
+    """What English can say, every language that ships can, with the same arguments: no English unawares (V10)."""
+    catalogue, english = shipped_catalogue(language), shipped("en")
 
-    assert set(german) == set(english)
-    for key, entry in german.items():
+    assert set(catalogue.entries) == set(english)
+    for key, entry in catalogue.entries.items():
         assert placeholders(entry) == placeholders(english[key]), key
-        assert isinstance(entry, str) == isinstance(english[key], str), key
+        assert isinstance(entry, str) or set(entry) == set(catalogue.language.forms), key
+        assert isinstance(entry, str) <= isinstance(english[key], str), key
+
+
+@LANGUAGES
+def test_a_form_leaves_out_no_argument_but_the_count(language):
+    """Every plural form holds what the others hold; only one thing needs no number."""
+    for key, entry in shipped(language).items():
+        for form in written_forms(entry):
+            assert placeholders(entry) - placeholders(form) <= {"count"}, key
+            assert form == written_forms(entry)[0] or placeholders(entry) == placeholders(form), key
+
+
+@LANGUAGES
+def test_no_text_is_the_english_one(language):
+    """A text that was forgotten, and still is the English one, is found."""
+    same = {key for key, entry in shipped(language).items() if entry == shipped("en")[key]}
+
+    assert language == "en" or same - {"age.minutes"} == {"notice.runEnded"}
+
+
+@LANGUAGES
+def test_a_catalogue_says_what_its_language_is(language):
+    """Every file names its language in its own words; who is not reviewed says so in the first lines as well."""
+    path = Path(texts.__file__).with_name(f"{language}.toml")
+    content = path.read_text(encoding="utf-8")
+    said = tomllib.loads(content)["language"]
+
+    assert set(said) == {"name", "reviewed", "group", "group_from", "plural"}
+    assert (language in unreviewed_languages()) is ("UNREVIEWED" in content.partition("[")[0]) is (not said["reviewed"])
+    assert {found.stem for found in path.parent.glob("*.toml")} == set(SHIPPED_LANGUAGES)
+
+
+def test_german_and_english_are_reviewed():
+    """The two languages of the specification are; the others wait for somebody who speaks them (V10)."""
+    assert set(SHIPPED_LANGUAGES) - set(unreviewed_languages()) == {"de", "en"}
+
+
+def test_french_signs_stand_behind_spaces_that_do_not_break():
+    """No line ends before a French colon."""
+    for key, entry in shipped("fr").items():
+        for form in written_forms(entry):
+            assert not any(f" {sign}" in form for sign in ":;!?"), key
 
 
 def test_every_text_is_used_and_every_used_text_is_there():
@@ -105,7 +160,7 @@ def test_every_text_is_used_and_every_used_text_is_there():
     ],
 )
 def test_every_code_has_a_text(language, group, codes):
-    """A new code must be given a text in both languages (V10, V11, F2)."""
+    """A new code must be given a text in every language (V10, V11, F2)."""
     assert {f"{group}.{code.value}" for code in codes} <= set(shipped(language))
 
 
@@ -132,6 +187,76 @@ def placeholders_in(text):
     return [part for part in text.split("{")[1:] if part.split("}")[0].isidentifier()]
 
 
+@pytest.mark.parametrize(
+    ("language", "counted"),
+    [
+        ("de", {1: "1 Tag", 2: "2 Tagen", 0: "0 Tagen", 1234: "1.234 Tagen"}),
+        ("en", {1: "1 day", 2: "2 days", 0: "0 days", 1234: "1,234 days"}),
+        ("es", {1: "1 día", 2: "2 días", 0: "0 días", 1234: "1234 días", 12345: "12.345 días"}),
+        ("fr", {0: "0 jour", 1: "1 jour", 2: "2 jours", 1234: "1\u202f234 jours"}),
+        ("it", {1: "1 giorno", 2: "2 giorni", 1234: "1234 giorni", 12345: "12.345 giorni"}),
+        ("nl", {1: "1 dag", 2: "2 dagen", 1234: "1.234 dagen"}),
+        ("pt", {0: "0 dia", 1: "1 dia", 2: "2 dias", 1234: "1.234 dias"}),
+    ],
+)
+def test_numbers_are_written_as_each_language_does(language, counted):
+    """A count takes the plural form of its language, nothing included, and its thousands are set apart (V10)."""
+    assert {count: render("age.days", {"count": count}, language) for count in counted} == counted
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        (1, "jeszcze 1 wiersz"),
+        (2, "jeszcze 2 wiersze"),
+        (4, "jeszcze 4 wiersze"),
+        (5, "jeszcze 5 wierszy"),
+        (0, "jeszcze 0 wierszy"),
+        (11, "jeszcze 11 wierszy"),
+        (12, "jeszcze 12 wierszy"),
+        (14, "jeszcze 14 wierszy"),
+        (21, "jeszcze 21 wierszy"),
+        (22, "jeszcze 22 wiersze"),
+        (112, "jeszcze 112 wierszy"),
+        (1022, "jeszcze 1022 wiersze"),
+        (12_022, "jeszcze 12\u00a0022 wiersze"),
+        (None, "jeszcze (nie odnotowano) wierszy"),
+    ],
+)
+def test_polish_has_three_forms(count, text):
+    """One, few and many; what is no number takes the last one."""
+    assert render("card.moreLines", {"tool": "t", "count": count}, "pl") == f"t: {text}"
+
+
+@given(st.integers(-(10**9), 10**9), st.sampled_from(SHIPPED_LANGUAGES))
+def test_grouping_changes_no_digit(value, language):
+    """Whatever stands between the digits, the number is the same one, and groups hold three."""
+    said = shipped_catalogue(language).language
+    shown = said.number(value)
+
+    assert int(shown.replace(said.group, "")) == value
+    assert all(len(part) == 3 for part in shown.split(said.group)[1:])
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("de", "05.03.2026, 09:07 Uhr"),
+        ("en", "2026-03-05 09:07"),
+        ("es", "05/03/2026, 09:07"),
+        ("fr", "05/03/2026 09:07"),
+        ("it", "05/03/2026, 09:07"),
+        ("nl", "05-03-2026 09:07"),
+        ("pl", "05.03.2026, 09:07"),
+        ("pt", "05/03/2026, 09:07"),
+        ("sv", "2026-03-05 09:07"),
+    ],
+)
+def test_a_moment_is_written_in_the_order_of_the_language(language, text):
+    """Day and month cannot be taken for each other: English writes the year first."""
+    assert moment(dt.datetime(2026, 3, 5, 9, 7, tzinfo=dt.UTC), language) == text
+
+
 def test_a_count_has_both_forms():
     """Where a count is shown and changes the words, there are two forms."""
     plural = {key for key, entry in shipped("en").items() if not isinstance(entry, str)}
@@ -148,7 +273,9 @@ def test_a_count_has_both_forms():
         ("de", "In diesem Schritt wurde nichts gespeichert"),
         ("de-AT", "In diesem Schritt wurde nichts gespeichert"),
         ("DE_ch", "In diesem Schritt wurde nichts gespeichert"),
-        ("fr", "Nothing was saved in this step"),
+        ("fr-CA", "Rien n'a été enregistré à cette étape"),
+        ("pt-PT", "Nada foi salvo nesta etapa"),
+        ("sv", "Nothing was saved in this step"),
         ("", "Nothing was saved in this step"),
         (None, "Nothing was saved in this step"),
     ],
@@ -219,9 +346,11 @@ def test_a_run_declined_outside_is_never_told_as_done(language):
     label = notice_label(Notice(NoticeCode.RUN_FINISHED_OUTSIDE, arguments), language)
     saved = notice_label(Notice(NoticeCode.RUN_FINISHED_OUTSIDE, {**arguments, "records": RECORDS[:1]}), language)
 
-    assert {"de": "abgelehnt", "en": "declined"}[language] in label
+    done = notice_label(Notice(NoticeCode.RUN_FINISHED_OUTSIDE, {**arguments, "declined": []}), language)
+
     assert "send" in label
-    assert {"de": "erledigt", "en": "completed"}[language] not in label
+    assert status_label(RunStatus.COMPLETED, language) in done
+    assert status_label(RunStatus.COMPLETED, language) not in label
     assert "pages:42" in saved
 
 
@@ -229,9 +358,18 @@ def test_a_run_declined_outside_is_never_told_as_done(language):
 @pytest.mark.parametrize("code", [FailureCode.PROVIDER_NOT_CONFIGURED, FailureCode.CHAT_NOT_CONFIGURED])
 def test_the_set_up_codes_send_to_the_administration(language, code):
     """Whoever cannot mend it is told whom to ask (F2)."""
-    word = {"de": "die Administration", "en": "ask the administration"}[language]
+    words = {
+        "de": "die Administration",
+        "en": "ask the administration",
+        "es": "Diríjase a la administración",
+        "fr": "vous adresser à l'administration",
+        "it": "Si rivolga all'amministrazione",
+        "nl": "Neem contact op met de beheerder",
+        "pl": "zwrócić się do administratora",
+        "pt": "Procure a administração",
+    }
 
-    assert word in failure_sentence(code, language)
+    assert words[language] in failure_sentence(code, language)
 
 
 @LANGUAGES
@@ -259,14 +397,14 @@ ARGUMENTS = st.dictionaries(
 )
 
 
-@given(st.sampled_from(NoticeCode), st.one_of(ARGUMENTS, JSON), st.sampled_from(["de", "en", "x-y", ""]))
+@given(st.sampled_from(NoticeCode), st.one_of(ARGUMENTS, JSON), st.sampled_from([*SHIPPED_LANGUAGES, "x-y", ""]))
 def test_a_damaged_notice_is_still_readable(code, arguments, language):
     """Rendering never raises: what is missing or strange is shown as not recorded (V10)."""
     label = notice_label(Notice(code, arguments), language)
 
     assert label.strip()
     assert "{" not in label or "{" in str(arguments)
-    assert label.isprintable()
+    assert label.replace("\u00a0", " ").replace("\u202f", " ").isprintable()
 
 
 def test_a_missing_argument_is_named_as_missing():

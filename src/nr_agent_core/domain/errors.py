@@ -4,6 +4,7 @@ Every error of the library, and when it is raised.
     AgentCoreError
     ├── CallerError                  the call was wrong; nothing happened
     │   ├── InvalidValueError        a value is of the wrong type or not allowed (also a ValueError)
+    │   ├── CatalogueError           a host's catalogue of texts cannot be used; names the key
     │   ├── MessageRejectedError     a message is blank or too long
     │   ├── ToolDeclarationError     a tool cannot be declared like this
     │   │   └── DuplicateToolError   two tools share a name
@@ -90,6 +91,17 @@ class VocabularyError(CallerError, ValueError):
     def __init__(self, subject: str, entry: object, why: str) -> None:
         super().__init__(f"the entry {_shown(entry)} of the vocabulary's {subject} {why}")
         self.subject, self.entry, self.why = subject, entry, why
+
+
+class CatalogueError(CallerError, ValueError):
+    """
+    A host's catalogue of texts cannot be used. Nothing of it is; no translator was made (V10).
+    """
+
+    def __init__(self, language: str, key: str, why: str, *, path: str = "") -> None:
+        where = f"the catalogue {path or language!r}"
+        super().__init__(f"{where}: {key!r} {why}" if key else f"{where} {why}")
+        self.language, self.key, self.why, self.path = language, key, why, path
 
 
 class MessageRejectedError(CallerError):

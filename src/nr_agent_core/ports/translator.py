@@ -10,7 +10,8 @@ class Translator(Protocol):
     """
     Asked for every text before the shipped catalogues.
 
-    :class:`nr_agent_core.domain.texts.Catalogues` is the simplest one: catalogues as plain mappings.
+    ``Catalogues`` and ``CatalogueFiles`` of :mod:`nr_agent_core.adapters.catalogues` are translators over
+    plain mappings and over files.
     """
 
     def translate(self, key: str, arguments: Mapping[str, object], language: str) -> str | None:
@@ -18,7 +19,8 @@ class Translator(Protocol):
         The host's text for *key* in *language*, or None to use the shipped one.
 
         It may be asked often and from any thread, and must not block. When it raises, or returns
-        anything but a text that is not blank, the shipped text is used; the reader never notices.
+        anything but a text that is not blank, the shipped text is used; the reader never notices. Where
+        none ships in *language*, it is asked once more for English.
 
         Args:
             key: a key of the shipped catalogues, such as ``notice.nothingSaved``.

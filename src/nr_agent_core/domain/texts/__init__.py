@@ -6,7 +6,13 @@ of the reader's language or the host's translator. The words of a card are in
 :mod:`nr_agent_core.domain.texts.cards`.
 """
 
-from nr_agent_core.domain.texts.catalogues import FALLBACK_LANGUAGE, SHIPPED_LANGUAGES, Catalogues
+from nr_agent_core.domain.texts.catalogues import (
+    FALLBACK_LANGUAGE,
+    SHIPPED_LANGUAGES,
+    Catalogues,
+    unreviewed_languages,
+)
+from nr_agent_core.domain.texts.moments import moment
 from nr_agent_core.domain.texts.rendering import render
 from nr_agent_core.domain.texts.sentences import (
     denial_sentence,
@@ -23,9 +29,11 @@ __all__ = [
     "Catalogues",
     "denial_sentence",
     "failure_sentence",
+    "moment",
     "notice_label",
     "render",
     "reply_sentence",
     "request_sentence",
     "status_label",
+    "unreviewed_languages",
 ]

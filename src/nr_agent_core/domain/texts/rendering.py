@@ -12,12 +12,10 @@ from nr_agent_core.domain.texts.catalogues import (
     FALLBACK_LANGUAGE,
     SHIPPED_LANGUAGES,
     Arguments,
-    Entry,
+    Catalogue,
     base_of,
-    chosen,
-    filled,
     placeholders,
-    shipped,
+    shipped_catalogue,
 )
 
 LONGEST_LIST = 20
@@ -43,7 +41,8 @@ def render(key: str, arguments: Arguments | None, language: str, translator: Tra
 
     A host's translator is asked first, with arguments that are texts and numbers already. When it
     has nothing, raises, or returns anything but a text, the shipped catalogue speaks: the
-    reader's language, its base (``de`` for ``de-AT``), else English.
+    reader's language, its base (``de`` for ``de-AT``). Where none of them has a text, the host's
+    translator is asked for English, and the shipped English comes last.
 
     Args:
         key: a dotted key, such as ``reply.approvalPending``. An unknown one is shown by its last part.
@@ -61,26 +60,32 @@ def _render(key: str, ready: Arguments, language: str, translator: Translating |
     own = None if translator is None else _host_text(translator, key, ready, language)
     if own is not None:
         return own
-    entry = _shipped_entry(key, language)
-    if entry is None:
-        return _plain(key.rpartition(".")[2])
-    missing = "" if key == _MISSING else _missing(ready, entry, language, translator)
-    return filled(chosen(entry, ready), ready, str, missing)
+    catalogue = _catalogue(key, base_of(language))
+    if catalogue is None and translator is not None and base_of(language)[-1] != FALLBACK_LANGUAGE:
+        # Also where no catalogue has the reader's language, the host's own words come first.
+        own = _host_text(translator, key, ready, FALLBACK_LANGUAGE)
+        if own is not None:
+            return own
+    catalogue = catalogue or _catalogue(key, (FALLBACK_LANGUAGE,))
+    text = None
+    if catalogue is not None:
+        missing = "" if key == _MISSING else _missing(ready, catalogue, key, language, translator)
+        text = catalogue.text(key, ready, missing)
+    return _plain(key.rpartition(".")[2]) if text is None else text
 
 
 _MISSING = "shown.missing"
 
 
-def _missing(ready: Arguments, entry: Entry, language: str, translator: Translating | None) -> str:
+def _missing(ready: Arguments, catalogue: Catalogue, key: str, language: str, translator: Translating | None) -> str:
     # Rendered only where something is missing, so that an intact notice asks for its own text alone.
-    return "" if placeholders(entry) <= set(ready) else _render(_MISSING, {}, language, translator)
+    return "" if placeholders(catalogue.entries[key]) <= set(ready) else _render(_MISSING, {}, language, translator)
 
 
-def _shipped_entry(key: str, language: str) -> Entry | None:
-    for tag in (*base_of(language), FALLBACK_LANGUAGE):
-        if tag in SHIPPED_LANGUAGES and key in shipped(tag):
-            return shipped(tag)[key]
-    return None
+def _catalogue(key: str, tags: Iterable[str]) -> Catalogue | None:
+    """The first shipped catalogue that has *key*."""
+    shipped = (shipped_catalogue(tag) for tag in tags if tag in SHIPPED_LANGUAGES)
+    return next((catalogue for catalogue in shipped if key in catalogue.entries), None)
 
 
 def _host_text(translator: Translating, key: str, ready: Arguments, language: str) -> str | None:
@@ -112,7 +117,7 @@ def _member(value: object, language: str, translator: Translating | None) -> str
         reference, kind = value.get("reference"), value.get("kind")
         if isinstance(reference, str) and reference.strip():
             key = f"record.{kind}"
-            known = isinstance(kind, str) and _shipped_entry(key, language) is not None
+            known = isinstance(kind, str) and _catalogue(key, (FALLBACK_LANGUAGE,)) is not None
             shown = _plain(reference)
             return _render(key, {"reference": shown}, language, translator) if known else shown
         return _render(_MISSING, {}, language, translator)
