@@ -1,0 +1,86 @@
+"""
+The pages of the reference that are made from docstrings: which name stands on which page.
+
+Needs no Sphinx, so that the tests can compare it with the snapshot of the public API.
+"""
+
+import importlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.test_public_api import exported_names, public_modules
+
+# Pages by the beginning of the modules on them; the first that fits.
+PAGES = {
+    "testing": ("The test kit", "nr_agent_core.testing"),
+    "adapters": ("Adapters", "nr_agent_core.adapters"),
+    "ports": ("Ports", "nr_agent_core.ports"),
+    "package": ("The package", "nr_agent_core"),
+}
+ORDER = ("package", "adapters", "ports", "testing")
+
+
+def page_of(module: str) -> str:
+    """The page that a module stands on."""
+    return next(page for page, (_, beginning) in PAGES.items() if f"{module}.".startswith(f"{beginning}."))
+
+
+def documented() -> Iterator[tuple[str, list[str], dict[str, str]]]:
+    """
+    Each public module with the names that are described with it, and those described elsewhere.
+
+    A thing that several modules export is described with the first; the others lead there.
+    """
+    homes: dict[tuple[str, int], str] = {}
+    for module_name in public_modules():
+        module = importlib.import_module(module_name)
+        own: list[str] = []
+        elsewhere: dict[str, str] = {}
+        for name in exported_names(module):
+            home = homes.setdefault((name, id(getattr(module, name))), module_name)
+            if home == module_name:
+                own.append(name)
+            else:
+                elsewhere[name] = home
+        yield module_name, own, elsewhere
+
+
+def pages() -> dict[str, str]:
+    """Every page, as reStructuredText."""
+    parts: dict[str, list[str]] = {page: [_heading(PAGES[page][0], "=")] for page in ORDER}
+    for module, own, elsewhere in documented():
+        if own or elsewhere:
+            parts[page_of(module)].append(_module(module, own, elsewhere))
+    index = [_heading("From docstrings", "="), _INTRODUCTION, ".. toctree::\n", *(f"   {page}" for page in ORDER), ""]
+    return {"index": "\n".join(index), **{page: "\n".join(found) for page, found in parts.items()}}
+
+
+_INTRODUCTION = (
+    "What the docstrings of the public names say. The names by subject, each with one sentence, are in\n"
+    ":doc:`/docs/reference/public-api`.\n"
+)
+
+
+def _module(module: str, own: list[str], elsewhere: dict[str, str]) -> str:
+    lines = [_heading(module, "-"), f".. automodule:: {module}"]
+    if own:
+        lines.append(f"   :members: {', '.join(own)}")
+    lines.append("")
+    if elsewhere:
+        lines.append("Also found here:\n")
+        lines += [f"- :py:obj:`{module}.{name} <{home}.{name}>`" for name, home in elsewhere.items()]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _heading(text: str, line: str) -> str:
+    return f"{text}\n{line * len(text)}\n"
+
+
+def write(folder: Path) -> None:
+    """Writes the pages that changed; others keep their time, so that they are not read again."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in pages().items():
+        path = folder / f"{name}.rst"
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
