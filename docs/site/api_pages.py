@@ -5,6 +5,7 @@ Needs no Sphinx, so that the tests can compare it with the snapshot of the publi
 """
 
 import importlib
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +19,9 @@ PAGES = {
     "package": ("The package", "nr_agent_core"),
 }
 ORDER = ("package", "adapters", "ports", "testing")
+SNAPSHOT = Path(__file__).resolve().parents[2] / "tests" / "public_api.txt"
+# A line of the snapshot: what it describes, and what stands before and behind the name.
+DESCRIBED = re.compile(r"(?P<member>    )?(?:class |async |classmethod |staticmethod |property )*(?P<name>[A-Za-z]\w*)")
 
 
 def page_of(module: str) -> str:
@@ -45,6 +49,38 @@ def documented() -> Iterator[tuple[str, list[str], dict[str, str]]]:
         yield module_name, own, elsewhere
 
 
+def snapshot() -> Iterator[tuple[str, str, str | None]]:
+    """Every public name as the snapshot has it: module, name, and member of that name or None."""
+    module, name = "", ""
+    for line in SNAPSHOT.read_text(encoding="utf-8").splitlines():
+        if line.startswith("# "):
+            module = line.removeprefix("# ")
+        elif match := DESCRIBED.match(line):
+            name = name if match["member"] else match["name"]
+            yield module, name, match["name"] if match["member"] else None
+
+
+def described_at() -> dict[tuple[str, str, str | None], str]:
+    """Under which full name each public name of the snapshot is described."""
+    homes = {
+        (module, name): home
+        for module, own, elsewhere in documented()
+        for name, home in {**dict.fromkeys(own, module), **elsewhere}.items()
+    }
+    return {
+        (module, name, member): ".".join(filter(None, (homes.get((module, name), "nowhere"), name, member)))
+        for module, name, member in snapshot()
+    }
+
+
+def made_present() -> None:
+    """Loads what the package loads on first use: autodoc sees only what is there."""
+    for module_name in public_modules():
+        module = importlib.import_module(module_name)
+        for name in exported_names(module):
+            vars(module).setdefault(name, getattr(module, name))
+
+
 def pages() -> dict[str, str]:
     """Every page, as reStructuredText."""
     parts: dict[str, list[str]] = {page: [_heading(PAGES[page][0], "=")] for page in ORDER}
@@ -55,6 +91,18 @@ def pages() -> dict[str, str]:
     return {"index": "\n".join(index), **{page: "\n".join(found) for page, found in parts.items()}}
 
 
+_DECISIONS = """\
+Decisions
+=========
+
+Why things are as they are. A record is not edited once it is accepted; a later one supersedes it.
+
+.. toctree::
+   :glob:
+   :titlesonly:
+
+   ../decisions/*
+"""
 _INTRODUCTION = (
     "What the docstrings of the public names say. The names by subject, each with one sentence, are in\n"
     ":doc:`/docs/reference/public-api`.\n"
@@ -80,7 +128,7 @@ def _heading(text: str, line: str) -> str:
 def write(folder: Path) -> None:
     """Writes the pages that changed; others keep their time, so that they are not read again."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name, text in pages().items():
+    for name, text in {**pages(), "decisions": _DECISIONS}.items():
         path = folder / f"{name}.rst"
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")

@@ -11,8 +11,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "docs" / "site")]
 
-import nr_agent_core  # noqa: E402  found by the path above
-
 project = "nr_agent_core"
 author = "the nr_agent_core authors"
 copyright = author  # noqa: A001  the name that Sphinx reads
@@ -26,7 +24,7 @@ nitpicky = False
 myst_heading_anchors = 4
 myst_enable_extensions = ["deflist"]
 
-autodoc_default_options = {"show-inheritance": True}
+autodoc_default_options = {"show-inheritance": True, "undoc-members": True}
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
@@ -35,6 +33,7 @@ python_maximum_signature_line_length = 88
 add_module_names = False
 toc_object_entries = False
 napoleon_numpy_docstring = False
+napoleon_use_ivar = True
 
 html_theme = "furo"
 html_title = "nr_agent_core"

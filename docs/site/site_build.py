@@ -7,28 +7,67 @@ from pathlib import Path
 from typing import Any
 
 import api_pages
+from sphinx.errors import ExtensionError
 
 ROOT = Path(__file__).resolve().parents[2]
+GENERATED = ROOT / "docs" / "generated"
 
-# What the index of the documents gets in the site: in a checkout its tables do.
+# What the index of the documents gets in the site: in a checkout its tables lead the way.
 NAVIGATION = (
-    ("Begin", ("../README", "glossary")),
-    ("Concepts", ("concepts/the-run", "concepts/*")),
+    ("Begin", ("why", "../README", "tutorial/starlette", "tutorial/django", "glossary")),
+    ("Concepts", ("concepts/the-way-of-a-message", "concepts/the-run", "concepts/executed-at-most-once", "concepts/*")),
     ("How to", ("how-to/embed-a-chat", "how-to/*")),
-    ("Reference", ("reference/*", "reference/api/index", "specification")),
-    ("About", ("benchmarks", "claim-quality", "../CHANGELOG", "decisions/*")),
+    ("Reference", ("specification", "reference/*", "generated/index")),
+    ("About", ("comparison", "security", "benchmarks", "claim-quality", "generated/decisions", "../CHANGELOG")),
+)
+# What a browser would fetch from elsewhere while it shows a page.
+ELSEWHERE = re.compile(
+    r"<(?:script|img|iframe|source)\b[^>]*\bsrc=\"(?:https?:)?//"
+    r"|<link\b[^>]*\brel=\"(?:stylesheet|preload|icon)\"[^>]*\bhref=\"(?:https?:)?//"
+    r"|@import|url\(\s*[\"']?(?:https?:)?//"
 )
 
 
 def setup(app: Any) -> dict[str, bool]:
     """Called by Sphinx."""
-    app.connect("builder-inited", lambda app: api_pages.write(ROOT / "docs" / "reference" / "api"))
+    app.connect("builder-inited", _write_pages)
     app.connect("source-read", _add_navigation)
+    app.connect("build-finished", _look)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def _write_pages(app: Any) -> None:
+    api_pages.made_present()
+    api_pages.write(GENERATED)
 
 
 def _add_navigation(app: Any, name: str, source: list[str]) -> None:
     if name != app.config.root_doc:
         return
     for caption, entries in NAVIGATION:
-        source[0] += f"\n```{{toctree}}\n:hidden:\n:glob:\n:caption: {caption}\n\n" + "\n".join(entries) + "\n```\n"
+        lines = "\n".join(entries)
+        source[0] += f"\n```{{toctree}}\n:hidden:\n:glob:\n:caption: {caption}\n\n{lines}\n```\n"
+
+
+def _look(app: Any, error: Exception | None) -> None:
+    """
+    Every public name is described, and no page needs a network.
+
+    Raises:
+        ExtensionError: something is missing, or comes from elsewhere.
+    """
+    if error or app.builder.name != "html":
+        return
+    known = set(app.env.domaindata["py"]["objects"])
+    missing = sorted({place for place in api_pages.described_at().values() if place not in known})
+    if missing:
+        raise ExtensionError(f"{len(missing)} public names are described nowhere: {', '.join(missing[:20])}")
+    fetching = [
+        str(path.relative_to(app.outdir))
+        for path in Path(app.outdir).rglob("*")
+        if path.suffix in {".html", ".css"} and ELSEWHERE.search(path.read_text(encoding="utf-8"))
+    ]
+    if fetching:
+        raise ExtensionError(f"pages that fetch something from elsewhere: {', '.join(fetching[:20])}")
+    index = Path(app.outdir) / "index.html"
+    index.write_text('<!doctype html><meta http-equiv="refresh" content="0; url=docs/index.html">\n', encoding="utf-8")
