@@ -6,6 +6,7 @@ Needs no Sphinx, so that the tests can compare it with the snapshot of the publi
 
 import importlib
 import re
+import types
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -110,15 +111,23 @@ _INTRODUCTION = (
 
 
 def _module(module: str, own: list[str], elsewhere: dict[str, str]) -> str:
+    values = [name for name in own if not _has_docstring(getattr(importlib.import_module(module), name))]
+    described = [name for name in own if name not in values]
     lines = [_heading(module, "-"), f".. automodule:: {module}"]
-    if own:
-        lines.append(f"   :members: {', '.join(own)}")
+    if described:
+        lines.append(f"   :members: {', '.join(described)}")
     lines.append("")
+    for name in values:
+        lines += [f".. autodata:: {module}.{name}", "   :no-value:", ""]
     if elsewhere:
         lines.append("Also found here:\n")
         lines += [f"- :py:obj:`{module}.{name} <{home}.{name}>`" for name, home in elsewhere.items()]
         lines.append("")
     return "\n".join(lines)
+
+
+def _has_docstring(value: object) -> bool:
+    return isinstance(value, type | types.FunctionType)
 
 
 def _heading(text: str, line: str) -> str:

@@ -5,11 +5,14 @@ The source is the whole checkout, of which the documents are taken. So their lin
 the README and to files of the code are the ones that work in the checkout, too.
 """
 
+import logging
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "docs" / "site")]
+
+logging.getLogger("procrastinate").setLevel(logging.WARNING)  # it greets whoever imports it
 
 project = "nr_agent_core"
 author = "the nr_agent_core authors"
@@ -17,7 +20,7 @@ copyright = author  # noqa: A001  the name that Sphinx reads
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "site_build"]
 
 root_doc = "docs/index"
-include_patterns = ["README.md", "CHANGELOG.md", "docs/**"]
+include_patterns = ["README.md", "CHANGELOG.md", "docs/**", "tests/data/README.md"]
 exclude_patterns = ["docs/site/**", ".venv*/**", "build/**", "mutants/**"]
 nitpicky = False
 

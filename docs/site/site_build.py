@@ -18,7 +18,18 @@ NAVIGATION = (
     ("Concepts", ("concepts/the-way-of-a-message", "concepts/the-run", "concepts/executed-at-most-once", "concepts/*")),
     ("How to", ("how-to/embed-a-chat", "how-to/*")),
     ("Reference", ("specification", "reference/*", "generated/index")),
-    ("About", ("comparison", "security", "benchmarks", "claim-quality", "generated/decisions", "../CHANGELOG")),
+    (
+        "About",
+        (
+            "comparison",
+            "security",
+            "benchmarks",
+            "claim-quality",
+            "../tests/data/README",
+            "generated/decisions",
+            "../CHANGELOG",
+        ),
+    ),
 )
 # What a browser would fetch from elsewhere while it shows a page.
 ELSEWHERE = re.compile(
@@ -36,7 +47,7 @@ def setup(app: Any) -> dict[str, bool]:
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
-def _write_pages(app: Any) -> None:
+def _write_pages(_: Any) -> None:
     api_pages.made_present()
     api_pages.write(GENERATED)
 

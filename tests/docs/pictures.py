@@ -104,8 +104,8 @@ WINDOWS = (
     (
         "intent",
         "outcome",
-        "An intent without outcome. Idempotent: repeated under its key.\n"
-        "With reconcile: the host says what became of it.\nOtherwise: never repeated; the outcome is unknown.",
+        "An intent without outcome. Idempotent: repeated under its key.\nWith reconcile: "
+        + "the host says what became of it.\nOtherwise: never repeated; the outcome is unknown.",
         "alarm",
     ),
     ("outcome", "end", "goes on from\nwhat is stored", ""),

@@ -3,7 +3,8 @@ What the documents show is run: every Python block, and every example.
 
 Blocks of one file are joined in their order and run in one fresh interpreter. A block may be marked
 ``python no-run: reason``; without a reason the mark is refused. A block of any language that is marked
-``file: path`` is written there when its turn comes, one marked ``append: path`` is added there, and the commands of ``console run`` are carried out.
+``file: path`` is written there when its turn comes, one marked ``append: path`` is added there, and the
+commands of ``console run`` are carried out.
 """
 
 import os
