@@ -9,12 +9,14 @@ from typing import Any
 import api_pages
 from sphinx.errors import ExtensionError
 
+from tests.docs.test_specification import defined
+
 ROOT = Path(__file__).resolve().parents[2]
 GENERATED = ROOT / "docs" / "generated"
 
 # What the index of the documents gets in the site: in a checkout its tables lead the way.
 NAVIGATION = (
-    ("Begin", ("why", "../README", "tutorial/starlette", "tutorial/django", "glossary")),
+    ("Begin", ("why", "README <../README>", "tutorial/starlette", "tutorial/django", "glossary")),
     ("Concepts", ("concepts/the-way-of-a-message", "concepts/the-run", "concepts/executed-at-most-once", "concepts/*")),
     ("How to", ("how-to/embed-a-chat", "how-to/*")),
     ("Reference", ("specification", "reference/*", "generated/index")),
@@ -25,7 +27,7 @@ NAVIGATION = (
             "security",
             "benchmarks",
             "claim-quality",
-            "../tests/data/README",
+            "Labelled answers <../tests/data/README>",
             "generated/decisions",
             "../CHANGELOG",
         ),
@@ -62,7 +64,7 @@ def _add_navigation(app: Any, name: str, source: list[str]) -> None:
 
 def _look(app: Any, error: Exception | None) -> None:
     """
-    Every public name is described, and no page needs a network.
+    Every public name is described, every rule is found by the search, and no page needs a network.
 
     Raises:
         ExtensionError: something is missing, or comes from elsewhere.
@@ -80,5 +82,9 @@ def _look(app: Any, error: Exception | None) -> None:
     ]
     if fetching:
         raise ExtensionError(f"pages that fetch something from elsewhere: {', '.join(fetching[:20])}")
+    terms = (Path(app.outdir) / "searchindex.js").read_text(encoding="utf-8")
+    lost = [rule for rule in defined() if not re.search(rf'["{{,]{rule.lower()}"?:', terms)]
+    if lost:
+        raise ExtensionError(f"rules that the search does not find: {', '.join(lost)}")
     index = Path(app.outdir) / "index.html"
     index.write_text('<!doctype html><meta http-equiv="refresh" content="0; url=docs/index.html">\n', encoding="utf-8")

@@ -98,14 +98,17 @@ STEPS = (
     ("outcome", "commit:\nthe outcome", True),
     ("end", "commit: end\nand message", True),
 )
+UNDECIDED = """\
+An intent without outcome. Idempotent: repeated under its key.
+With reconcile: the host says what became of it.
+Otherwise: never repeated; the outcome is unknown."""
 # The windows between them: first and last step of each, and what the next process does.
 WINDOWS = (
     ("opened", "intent", "the model is\nasked again", ""),
     (
         "intent",
         "outcome",
-        "An intent without outcome. Idempotent: repeated under its key.\nWith reconcile: "
-        + "the host says what became of it.\nOtherwise: never repeated; the outcome is unknown.",
+        UNDECIDED,
         "alarm",
     ),
     ("outcome", "end", "goes on from\nwhat is stored", ""),
