@@ -21,7 +21,7 @@ extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "site_
 
 root_doc = "docs/index"
 include_patterns = ["README.md", "CHANGELOG.md", "docs/**", "tests/data/README.md"]
-exclude_patterns = ["docs/site/**", ".venv*/**", "build/**", "mutants/**"]
+exclude_patterns = [".*", "build", "mutants", "docs/site"]
 nitpicky = False
 
 myst_heading_anchors = 4

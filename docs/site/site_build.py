@@ -44,6 +44,7 @@ ELSEWHERE = re.compile(
 def setup(app: Any) -> dict[str, bool]:
     """Called by Sphinx."""
     app.connect("builder-inited", _write_pages)
+    app.connect("autodoc-process-docstring", _keep_whole, priority=400)  # before napoleon, at 500
     app.connect("source-read", _add_navigation)
     app.connect("build-finished", _look)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
@@ -52,6 +53,13 @@ def setup(app: Any) -> dict[str, bool]:
 def _write_pages(_: Any) -> None:
     api_pages.made_present()
     api_pages.write(GENERATED)
+
+
+def _keep_whole(_: Any, what: str, *rest: Any) -> None:
+    """A value or a property has a sentence; napoleon would take what stands before a colon for its type."""
+    lines = rest[-1]
+    if what in {"attribute", "data", "property"} and lines:
+        lines[:0] = ["..", ""]  # an empty comment
 
 
 def _add_navigation(app: Any, name: str, source: list[str]) -> None:
