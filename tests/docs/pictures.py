@@ -55,7 +55,9 @@ def moves() -> Drawing:
             drawing.around(*names, by=150, label=label)
         else:
             both_ways = before is not None and (after, before) in known
-            drawing.arrow(*names, label, aside=32 if both_ways else 0, at=0.3 if both_ways or x1 != x2 else 0.5)
+            drawing.arrow(
+                *names, label, aside=32 if both_ways else 0, at=0.7 if before and y1 != y2 and x1 != x2 else 0.3
+            )
     return drawing
 
 
