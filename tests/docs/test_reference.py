@@ -80,19 +80,11 @@ def test_what_a_page_lacks_or_has_too_much_is_noticed() -> None:
         rewritten(page, {})
 
 
-def test_moves_of_the_table_are_all_drawn() -> None:
-    """(R1) The table in the page has a row for each cell of the table in the code, and the diagram every change."""
+def test_moves_of_the_table_are_all_listed() -> None:
+    """(R1) The table in the page has a row for each cell of the table in the code."""
     moves = [(status, event) for status, events in TRANSITIONS.items() for event in events]
-    changes = [
-        target
-        for status, events in TRANSITIONS.items()
-        for targets in events.values()
-        for target in targets
-        if target is not status
-    ]
 
     assert len(cells(BLOCKS["moves"](""))) == len(moves)
-    assert BLOCKS["diagram"]("").count("-->") == len(changes)
 
 
 def test_arguments_of_notices_are_those_that_are_stored() -> None:

@@ -47,6 +47,41 @@ def citing_files() -> list[Path]:
     return sorted(path for path in found if path.is_file() and path != Path(__file__))
 
 
+FENCED = re.compile(r"^ *```.*?^ *```[ ]*$", re.MULTILINE | re.DOTALL)
+# Fewer words around an id are a list or an aside.
+EXPLAINING = 12
+
+
+def explained(page: str) -> set[str]:
+    """The ids in the prose of a page: in a paragraph or a point of a list, not in a heading, a table or code."""
+    lines = FENCED.sub("", page).splitlines()
+    prose = "\n".join("" if line.lstrip().startswith(("|", "#", "<!--")) else line for line in lines)
+    return {
+        rule
+        for paragraph in re.split(r"\n\s*\n|\n(?=\s*(?:[-*]|\d+\.) )", prose)
+        if len(re.findall(r"\b[a-z]{2,}", paragraph)) >= EXPLAINING
+        for rule in cited(paragraph)
+    }
+
+
+def test_every_rule_is_explained_on_a_page() -> None:
+    """Who searches for a rule finds more than its wording: a page that says what it is for, or how it shows."""
+    pages = [
+        path for path in (ROOT / "docs").rglob("*.md") if path != SPECIFICATION and path.parent.name != "decisions"
+    ]
+    found = {rule for path in pages for rule in explained(path.read_text(encoding="utf-8"))}
+
+    assert [rule for rule in defined() if rule not in found] == []
+
+
+def test_a_bare_list_explains_nothing() -> None:
+    """A table, a heading, code or a handful of words beside an id is no explanation."""
+    nothing = "| (P1) | a b |\n\n## About (P2)\n\n```text\n(P3)\n```\n\nSee (P4, P5).\n"
+    point = "- because a reader has to be able to look at what was said about it (P6).\n"
+
+    assert explained(nothing + point) == {"P6"}
+
+
 def test_every_rule_is_defined_exactly_once() -> None:
     """A number means one rule, and no section has a gap."""
     twice = [rule for rule, times in Counter(defined()).items() if times > 1]

@@ -12,9 +12,13 @@ SOURCE = ROOT / "src"
 # Extras that bring tools and no module of the package: there is nothing to import.
 TOOLS = {
     "bench": "draws the figures of `make bench`; nothing of the package imports it",
+    "docs": "the tools of `make site`; nothing of the package imports them",
+    "e2e": "the browser of `make e2e`; nothing of the package imports it",
     "lint": "the tools of `make check`; nothing of the package imports them",
     "mutation": "the tool of `make mutate`; nothing of the package imports it",
     "release": "the tools of `make package` and of a release; nothing of the package imports them",
+    "wagtail-example": "what the example in Wagtail needs; `make wagtail-test` runs in an environment with it",
+    "web": "what the web chat of the examples needs; nothing of the package imports it",
     "test": "what `make test` needs; that suite runs in an environment with it",
 }
 

@@ -66,7 +66,7 @@ class StreamingModelProvider(ModelProvider, Protocol):
         was cut, and counts as a lost connection, whatever was read of it.
 
         Returns:
-            The stream; None when this model, or this request, cannot be streamed: it is then
+            The stream; None when this model, or this request, cannot be streamed. It is then
             asked by :meth:`complete`, and its text is one piece.
 
         Raises:

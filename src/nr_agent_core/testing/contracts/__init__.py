@@ -1,7 +1,7 @@
 """
 Contract suites: what every implementation of a port must keep, as test classes to inherit from.
 
-An adapter's tests inherit a suite and override its fixture:
+An adapter's tests inherit a suite and override its fixture::
 
     class TestMyStore(UnitOfWorkContract):
         @pytest.fixture
