@@ -26,6 +26,8 @@ READING = ToolEffect.READ_ONLY.value
 _EXPECTED = {"AccessDeniedError", "DecisionRefusedError", "LeaseHeldError", "StaleAppendError", "StoreUnavailableError"}
 """What a caller may be told under chaos; anything else is a matter of its own."""
 _ALL = 10**9
+_SAID_LATE = 4.0
+"""Seconds after which a worker that was taken for gone may still say what it took before: it is stopped for 3 at most."""
 
 
 class Violation(tuple[str, str]):
@@ -333,25 +335,28 @@ class Comparison:
         """
         One run of a conversation in hand at a time: in a worker always, between workers on the engine.
 
-        There another worker takes one only after somebody took the first one's for gone, and said so.
+        There another worker takes one only after somebody took the first one's for gone, and said so before. Whoever
+        had taken it then may say so a little later: a worker that is taken for gone is often just slow.
         """
         told = sorted((*line, life) for life, line in lines(self._folder, "hands"))
         in_hand = defaultdict[str, list[tuple[float, str, str]]](list)
-        freed = 0.0
+        freed = defaultdict[str, float](lambda: -_SAID_LATE)
         for at, what, run_id, life in told:
+            tale = self.tales.get(run_id)
+            place = run_id if tale is None else tale.row.conversation or run_id
             if what == "freed":
-                freed = at
+                freed[place] = at
                 self.figures["jobs freed"] += 1
                 continue
-            tale = self.tales.get(run_id)
             self._require(tale is not None, "a worker was brought a run that is not there", run_id)
-            holders = in_hand[run_id if tale is None else tale.row.conversation or run_id]
+            holders = in_hand[place]
             if what == "left":
                 holders[:] = [each for each in holders if each[1:] != (run_id, life)]
                 continue
             self.figures["brought to workers"] += 1
             for since, other, holder in holders:
-                apart = holder != life and (shares_hands(self._plan) or since <= freed)
+                given_up = since <= freed[place] or at - freed[place] < _SAID_LATE
+                apart = holder != life and (shares_hands(self._plan) or given_up)
                 self._require(apart, f"life {life} was brought it while {holder} had {other} in hand", run_id)
             holders.append((at, run_id, life))
 

@@ -16,7 +16,7 @@ from tests.chaos.plan import Plan
 STALLED_AFTER = 1.5
 """Seconds of real time without a sign after which the engine takes a worker for gone."""
 LOOK_EVERY = 0.2
-_FREED = "job %s of a worker that is gone"
+_FREED = "job %s of run %s, of a worker that is gone"
 
 
 def queue_of(plan: Plan, store: Any) -> RunQueue:
@@ -57,7 +57,7 @@ class WatchedQueue:
             finally:
                 self._tell("left", run_id)
 
-        ear = _Ear(lambda: self._tell("freed", ""))
+        ear = _Ear(lambda run_id: self._tell("freed", run_id))
         logger = logging.getLogger("nr_agent_core")
         logger.addHandler(ear)
         try:
@@ -74,11 +74,12 @@ class _Ear(logging.Handler):
     Hears that the engine's worker is about to free a job that another worker has.
     """
 
-    def __init__(self, tell: Callable[[], None]) -> None:
+    def __init__(self, tell: Callable[[str], None]) -> None:
         super().__init__(logging.WARNING)
         self._tell = tell
 
     def emit(self, record: logging.LogRecord) -> None:
         """Tell of it before it happens."""
         if str(record.msg).startswith(_FREED):
-            self._tell()
+            assert isinstance(record.args, tuple)
+            self._tell(str(record.args[1]))

@@ -194,13 +194,31 @@ def test_another_worker_takes_what_was_freed(tmp_path: Path, monkeypatch: pytest
     """On the engine only then; threads of several processes each look for themselves, and the lease decides (R3)."""
     plan = turn(tmp_path)
     first, second = runs(tmp_path)
-    hands(tmp_path, "1.0", (1.0, "taken", first))
-    hands(tmp_path, "2.0", (2.0, "taken", second))
+    hands(tmp_path, "1.0", (10.0, "taken", first))
+    hands(tmp_path, "2.0", (20.0, "taken", second))
     assert compared(tmp_path, plan) == []
 
     on_engine(monkeypatch, plan, [])
-    assert compared(tmp_path, plan) == [f"life 2.0 was brought it while 1.0 had {first} in hand"]
-    hands(tmp_path, "3.0", (1.5, "freed", ""))
+    not_free = [f"life 2.0 was brought it while 1.0 had {first} in hand"]
+    assert compared(tmp_path, plan) == not_free
+    hands(tmp_path, "3.0", (9.0, "freed", first))
+    assert compared(tmp_path, plan) == not_free
+    hands(tmp_path, "3.0", (15.0, "freed", first))
+    assert compared(tmp_path, plan) == []
+
+
+def test_a_slow_worker_says_late_what_it_took(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was taken for gone between taking and saying so; of another conversation's run that proves nothing."""
+    plan = turn(tmp_path)
+    first, _ = runs(tmp_path)
+    on_engine(monkeypatch, plan, [])
+    hands(tmp_path, "1.0", (10.0, "taken", first))
+    hands(tmp_path, "2.0", (10.1, "taken", first))
+    not_free = [f"life 2.0 was brought it while 1.0 had {first} in hand"]
+    hands(tmp_path, "1.0", (9.9, "freed", "another"))
+    assert compared(tmp_path, plan) == not_free
+
+    hands(tmp_path, "1.0", (9.9, "freed", first))
     assert compared(tmp_path, plan) == []
 
 

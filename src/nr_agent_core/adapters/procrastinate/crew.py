@@ -169,7 +169,8 @@ class Crew:
 
     async def _again(self, app: procrastinate.App, job: Job) -> None:
         """Free what *job* holds, and have its run brought again, unless somebody else did so meanwhile."""
-        _log.warning("job %s of a worker that is gone is brought again", job.id)
+        run_id = job.task_kwargs.get("run_id")
+        _log.warning("job %s of run %s, of a worker that is gone, is brought again", job.id, run_id)
         try:
             await free_job(app, job)
         except exceptions.ConnectorException as error:
