@@ -27,7 +27,7 @@ _EXPECTED = {"AccessDeniedError", "DecisionRefusedError", "LeaseHeldError", "Sta
 """What a caller may be told under chaos; anything else is a matter of its own."""
 _ALL = 10**9
 _SAID_LATE = 4.0
-"""Seconds after which a worker that was taken for gone may still say what it took before: it is stopped for 3 at most."""
+"""Seconds after which a worker that was taken for gone may still say what it took; it is stopped for 3 at most."""
 
 
 class Violation(tuple[str, str]):
