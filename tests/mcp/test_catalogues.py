@@ -122,6 +122,18 @@ def test_a_tool_that_does_not_fit_is_refused_and_costs_itself_alone(listed, why)
     assert why in known.refused[listed.name]
 
 
+@pytest.mark.parametrize(
+    "listed",
+    [Listed(input_schema=nested(SCHEMA_DEPTH)), Listed(description="x" * 4000), Listed("a" * (64 - len("mcp_s_")))],
+    ids=["depth", "description", "name"],
+)
+def test_a_tool_that_just_fits_is_taken(listed):
+    """The limits themselves are allowed (T1)."""
+    known = registered(listed)
+
+    assert (len(known.tools), known.refused) == (1, {})
+
+
 def test_a_name_that_stands_twice_is_refused_both_times():
     """Which of the two a call would mean, nobody can tell (T1)."""
     server = attrs.evolve(SERVER, tools={"one": RemoteTool(called="mcp_s_two")})
@@ -324,6 +336,18 @@ def test_what_no_list_is_fails_the_server(folder):
     with McpServers([folder.raw()]) as servers:
         assert servers.tools() == ()
         assert len(servers.reports()[0].why) <= 200
+
+
+def test_a_server_that_failed_once_is_connected_once_it_works(folder):
+    """It is asked again by the next call, and its report says so."""
+    (folder.path / "listed.json").write_text(json.dumps({"tools": 1}), encoding="utf-8")
+    with McpServers([folder.raw()]) as servers:
+        assert servers.tools() == ()
+        assert servers.reports()[0].state is ServerState.FAILED
+        folder.lists(tool_of("act"))
+
+        assert [tool.name for tool in servers.tools()] == ["mcp_raw_act"]
+        assert (servers.reports()[0].state, servers.reports()[0].why) == (ServerState.CONNECTED, "")
 
 
 def test_registered_tools_stay_what_they_were(folder):

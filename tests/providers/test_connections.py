@@ -98,6 +98,36 @@ def test_a_question_that_is_given_up_leaves_the_model_usable(wire: Wire, server:
     assert asyncio.run(ask()) == "Done."
 
 
+def _collect(model: Any, pipe: Any) -> None:
+    connections = model._clients._connections[1]
+    model.close()
+    del model
+    gc.collect()
+    pipe.send(connections.is_closed)
+
+
+@pytest.mark.process
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_forked_process_closes_nothing_of_its_parent(wire: Wire, server: Loopback) -> None:
+    """Closing says goodbye to the server, on a connection that the parent still uses."""
+    server.answering = lambda asked: wire.answer(DONE, asked)
+    model = wire.model(server)
+    model.complete(QUESTION)
+    fork = multiprocessing.get_context("fork")
+    ours, theirs = fork.Pipe()
+    child = fork.Process(target=_collect, args=(model, theirs))
+    child.start()
+    try:
+        assert ours.poll(60)
+        assert ours.recv() is False
+    finally:
+        child.join(30)
+        for end in (ours, theirs):
+            end.close()
+    assert child.exitcode == 0
+    assert model.complete(QUESTION).text == "Done."
+
+
 def _ask(model: Any, pipe: Any) -> None:
     pipe.send((model.complete(QUESTION).text, len(model._clients._inherited)))
 

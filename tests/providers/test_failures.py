@@ -318,6 +318,38 @@ def test_headers_of_the_environment_stay_with_their_provider(
     assert KEY in str(server.asked[0].headers)
 
 
+@pytest.mark.parametrize("after", ["inf", "nan", "-1", "Thu, 01 Jan 2026 00:00:00 GMT", ""])
+def test_a_pause_that_is_none_is_not_heard(wire: Wire, after: str, server: Loopback) -> None:
+    """Only seconds that somebody can wait for (R8)."""
+    reply = wire.error(429, "rate_limit_error")
+    model = wire.model(server.always(Reply(429, reply.body, headers={"retry-after": after})))
+
+    assert failure_of(model, "complete").retry_after is None
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_an_answer_that_is_too_large_is_given_up_however_it_is_cut(wire: Wire, way: str, server: Loopback) -> None:
+    """Its pieces count together; a server that never ends fills no memory."""
+    pieces = [b" " * 500_000] * 20
+    server.answering = lambda asked: Reply(200, pieces)
+
+    assert "more than 8000000 bytes" in str(failure_of(wire.model(server), way))
+
+
+def test_a_key_may_change_between_questions_of_one_loop(wire: Wire, server: Loopback) -> None:
+    """The connections of the loop stay, and the key is asked for all the same."""
+    keys = iter(["first-key", "second-key"])
+    model = wire.model(server.always(wire.error(500, None)), api_key=lambda: next(keys))
+
+    async def ask() -> None:
+        for _ in range(2):
+            with pytest.raises(ProviderError):
+                await model.complete_async(QUESTION)
+
+    asyncio.run(ask())
+    assert ["first-key" in str(server.asked[0].headers), "second-key" in str(server.asked[1].headers)] == [True, True]
+
+
 def test_a_key_may_change_between_questions(wire: Wire, server: Loopback) -> None:
     """A function is called for each."""
     keys = iter(["first-key", "second-key"])

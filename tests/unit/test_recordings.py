@@ -30,7 +30,7 @@ from nr_agent_core import (
     StoredFormError,
 )
 from nr_agent_core.adapters.memory import MemoryStore
-from nr_agent_core.testing import NotRecordedError, RecordedModel, ScriptedModel
+from nr_agent_core.testing import Cut, NotRecordedError, RecordedModel, ScriptedModel
 from nr_agent_core.testing._recording.file import (
     Broken,
     Exchange,
@@ -810,3 +810,82 @@ def test_a_pause_that_is_none_is_not_recorded(path: Path, after: Any) -> None:
     with pytest.raises(ProviderError) as raised:
         RecordedModel(path).complete(question())
     assert (raised.value.retry_after, raised.value.failure_class) == (None, FailureClass.RATE_LIMIT)
+
+
+def test_a_cut_stream_ends_as_it_ended(path: Path) -> None:
+    """Without an answer and without a failure, which whoever reads it makes of that."""
+    list(recorded(path, Cut("Once upon")).stream(question()) or ())
+
+    assert list(RecordedModel(path).stream(question()) or ()) == ["Once", " upon"]
+
+
+class _Interrupted:
+    """A model whose stream is interrupted before it tells anything."""
+
+    context_window = output_limit = None
+
+    def complete(self, request: ModelRequest) -> ModelAnswer:
+        """Nothing."""
+        raise AssertionError
+
+    def stream(self, request: ModelRequest) -> Any:
+        """Nothing either."""
+        raise KeyboardInterrupt
+        yield
+
+
+def test_a_stream_that_was_given_up_before_it_told_anything_is_not_recorded(path: Path) -> None:
+    """It would be replayed as one that hangs; the question is asked again by the next recording."""
+    with pytest.raises(KeyboardInterrupt):
+        list(RecordedModel(path, _Interrupted(), mode="record").stream(question()) or ())
+
+    assert not path.exists()
+
+
+def test_a_failure_is_recorded_without_secrets_addresses_and_paths(path: Path) -> None:
+    """As the failure of a run is stored, and without what the host names (F3)."""
+    with pytest.raises(OSError, match="tulip"):
+        recorded(path, OSError("tulip-4711 in /srv/app/settings.toml"), secrets=["tulip-4711"]).complete(question())
+
+    (exchange,) = load(path)[0].exchanges
+    assert isinstance(exchange.outcome, Failed)
+    assert exchange.outcome.text == "OSError: [secret] in [path]"
+
+
+def test_half_a_named_secret_does_not_reach_the_file(path: Path) -> None:
+    """A reader that gives up in the middle of one leaves none of it."""
+    pieces = recorded(path, "It is tulip forty-seven.", secrets=["tulip forty"]).stream(question())
+    assert pieces is not None
+    assert [next(pieces) for _ in range(3)] == ["It", " is", " tulip"]
+    pieces.close()  # type: ignore[attr-defined]
+
+    (exchange,) = load(path)[0].exchanges
+    assert exchange.pieces == ("It is [secret]",)
+
+
+def test_no_secret_stays_for_another_one_that_it_begins_with() -> None:
+    """The longest is taken first; one inside JSON is found however it is written there."""
+    assert Secrets(["tulip", "tulip-4711"]).without("It is tulip-4711, a tulip.") == "It is [secret], a [secret]."
+    for ascii_ in (True, False):
+        inside = json.dumps({"flower": "Blüten-4711"}, ensure_ascii=ascii_)
+        assert json.loads(Secrets(["Blüten-4711"]).without(inside)) == {"flower": "[secret]"}
+
+
+def test_the_order_of_tools_is_a_part_of_a_question(path: Path) -> None:
+    """A model may choose by it."""
+    tools = OfferedTool("find", "Find.", {}), OfferedTool("save", "Save.", {})
+    recorded(path, "Here.").complete(attrs.evolve(question(), tools=tools))
+
+    with pytest.raises(NotRecordedError) as raised:
+        RecordedModel(path).complete(attrs.evolve(question(), tools=tools[::-1]))
+    assert raised.value.differences == ("the order of the tools differs from character 1 on",)
+
+
+def test_numbers_that_are_none_are_damage(path: Path) -> None:
+    """JSON knows neither NaN nor Infinity (E6)."""
+    tool = OfferedTool("find", "Find.", {"minimum": 1234})
+    recorded(path, "Here.").complete(attrs.evolve(question(), tools=(tool,)))
+    path.write_bytes(path.read_bytes().replace(b"1234", b"NaN"))
+
+    with pytest.raises(StoredFormError):
+        RecordedModel(path)
