@@ -65,7 +65,7 @@ class ChatCalls:
         last = row.last_run
         if last is None:
             return self._replies.sent(SendOutcome.REFUSED, row.id, None, ReplyCode.STALE_DECISION, by)
-        named, digest = (None, None) if card is None else named_card(card)
+        named, digest = named_card(card)
         # A digest alone is held against the conversation's last run.
         run_id = last.id if named is None else named
         if run_id != last.id and not self._sending.holds(row.id, run_id):

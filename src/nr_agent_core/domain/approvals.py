@@ -161,11 +161,17 @@ class Card(Value):
         return f"{self.run_id}:{self.digest}"
 
 
-def named_card(card: Card | str) -> tuple[str | None, str]:
+def named_card(card: object) -> tuple[str | None, str | None]:
     """
-    The run (None where it is not named) and the digest that *card* names: a card, its reference, or its digest alone.
+    The run and the digest that *card* names: a card, its reference, or its digest alone; None for what is not named.
+
+    Nothing is named by anything else, whatever came in a form.
     """
-    run_id, named, digest = (card.reference if isinstance(card, Card) else card).rpartition(":")
+    if isinstance(card, Card):
+        return card.run_id, card.digest
+    if not isinstance(card, str):
+        return None, None
+    run_id, named, digest = card.rpartition(":")
     return (run_id if named else None), digest
 
 
