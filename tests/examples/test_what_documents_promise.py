@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 PROMISED = {
-    "README.md": ["The draft is saved as pages:42."],
+    "README.md": ["The draft is saved as pages:42.", "It is saved."],
     "docs/how-to/embed-a-chat.md": [
         "SendOutcome.ACCEPTED RunStatus.WAITING_FOR_APPROVAL",
         "awaiting_approval None",
@@ -26,7 +26,11 @@ PROMISED = {
         r"\(\)",
         r"\(\) \(\) \(\) \(\)",
     ],
-    "docs/how-to/label-ai-written-records.md": [r"\{'pages:7 updated'\}", "1 1"],
+    "docs/how-to/label-ai-written-records.md": [
+        r"\{'pages:7 updated'\}",
+        "1 1",
+        r'\{"record": "pages:7", "what": "updated", "run": "\w+", "for": "root", "approved by": \["root"\]\}',
+    ],
 }
 
 
