@@ -16,8 +16,9 @@ SUPPORTED := 3.11 3.12 3.13
 COVERAGE_BAR := 98
 # The tests that it is measured over. Measuring costs about as much as the tests themselves.
 MEASURED := tests/unit tests/chat tests/cases
-# Processes that share the suite.
+# Processes that share the suite; of what mostly waits, for processes and servers, twice as many.
 WORKERS ?= auto
+WAITING ?= $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
 SUITE    = $(BIN)/python -m pytest -q --numprocesses=$(WORKERS) --dist=worksteal
 
 .PHONY: help demo demo-local web e2e test test-default test-others check contracts docs postgres mcp agui simulate chaos chaos-short chaos-planted mutate bench claims api reference constraints clean wagtail wagtail-test package extras
@@ -75,7 +76,7 @@ test-default: $(VENV)/.ok
 	$(SUITE) --cov-report=term:skip-covered --cov=nr_agent_core.domain --cov=nr_agent_core.ports \
 		--cov-branch --cov-fail-under=$(COVERAGE_BAR) $(MEASURED)
 	@echo "== the rest of the suite, without measuring coverage"
-	$(SUITE) $(MEASURED:%=--ignore=%)
+	$(SUITE) --numprocesses=$(WAITING) $(MEASURED:%=--ignore=%)
 	@echo "== not among them: make agui and make mcp, which need node, and make postgres, make chaos-short, make simulate"
 
 test-others: $(VENV)/.ok
