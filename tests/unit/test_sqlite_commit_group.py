@@ -4,11 +4,14 @@ Group commit in the SQLite store: whoever waits for the file goes into the next 
 Each story holds one commit open until all others wait, so it is certain who shares a transaction.
 """
 
+import functools
+import gc
 import linecache
 import os
 import sqlite3
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -442,6 +445,28 @@ def test_a_key_that_is_pressed_while_the_disk_writes_makes_nobody_a_liar(
     assert second.error is None
     assert group.stored() == {"held", "own", "shared"}
     group.write("afterwards")
+
+
+def test_a_commit_leaves_no_garbage(group: Group) -> None:
+    """What was written, alone or together, is gone when it is over, without a collector."""
+    gc.disable()
+    try:
+        kept = []
+        with group.held():
+            jobs = []
+            for name in ("a", "b"):
+                write = functools.partial(group.insert, name=name)
+                kept.append(weakref.ref(write))
+                jobs.append(Job(functools.partial(group.commits.commit, write)))
+                wait_until(lambda name=name: len(group.waiting()) == (1 if name == "a" else 2))
+            del write
+        for job in jobs:
+            job.join()
+            job.work = None  # type: ignore[assignment]
+
+        assert [each() for each in kept] == [None, None]
+    finally:
+        gc.enable()
 
 
 def test_a_fork_begins_a_queue_of_its_own(tmp_path: Path) -> None:

@@ -154,10 +154,12 @@ class CommitGroup:
         try:
             if queue.join(entry, self._connections.patience):
                 self._lead(queue, entry)
+            self._tell(entry)
         except BaseException:
             queue.leave(entry)
             raise
-        self._tell(entry)
+        finally:
+            entry.shared = None  # no ring is left that keeps the connection from being let go
 
     def _lead(self, queue: CommitQueue, own: Entry) -> None:
         transaction = WriteTransaction(self._connections)
