@@ -9,6 +9,8 @@ workers drive the runs, which is so on PostgreSQL anyway unless it is ``0``.
 
 import os
 import secrets
+import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 from django.utils.translation import gettext_lazy as _
@@ -19,13 +21,15 @@ POSTGRES = os.environ.get("WAGTAIL_SITE_POSTGRES", "")
 
 
 def kept_secret(path: Path) -> str:
-    """The key of this site, made when it is first asked for."""
+    """The key of this site, made when it is first asked for. It is there as a whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+    if not path.exists():
+        descriptor, beside = tempfile.mkstemp(dir=path.parent)
+        with os.fdopen(descriptor, "w") as file:
             file.write(secrets.token_urlsafe(50))
-    except FileExistsError:
-        pass
+        with suppress(FileExistsError):  # another process was first
+            os.link(beside, path)
+        Path(beside).unlink()
     return path.read_text()
 
 

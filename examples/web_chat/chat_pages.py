@@ -183,7 +183,9 @@ async def thread_html(host: Host, view: ConversationView, visitor: Visitor, *, o
     await host.known_writes()
     runs = {message.run_id for message in view.messages if message.run_id is not None}
     written = await to_thread(host.records.by_run, runs)
-    return rendered(
+    # Beside the loop: an answer may be a table of thousands of cells.
+    return await to_thread(
+        rendered,
         "thread.html",
         w=visitor.words,
         library=lambda key, **arguments: library_text(language, key, **arguments),

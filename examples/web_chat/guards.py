@@ -22,7 +22,7 @@ from nr_agent_core import Reader
 LARGEST_BODY = 1_000_000
 """Bytes. A message of 100,000 bytes may take three times as many in a form."""
 
-_HEADERS = {
+SAFE_HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
         "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -80,7 +80,7 @@ class SafeHeaders:
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                headers.update(_HEADERS)
+                headers.update(SAFE_HEADERS)
                 headers["Cache-Control"] = "no-cache" if kept else "no-store"
             await send(message)
 
@@ -163,9 +163,16 @@ async def body_of(request: Request) -> bytes:
             raise RefusedError(413, "refused_size")
         parts.append(part)
     origin = request.headers.get("origin")
-    if origin is not None and urlsplit(origin).netloc != request.headers.get("host"):
+    if origin is not None and _place_of(origin) != request.headers.get("host"):
         raise RefusedError(403, "refused_csrf")
     return b"".join(parts)
+
+
+def _place_of(origin: str) -> str | None:
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:  # no address at all
+        return None
 
 
 def require_token(request: Request, given: str | None) -> None:

@@ -75,9 +75,11 @@ class SettingsFile:
         """What is set now; what the file does not say, or says strangely, is the default."""
         try:
             stored = json.loads(self._path.read_text(encoding="utf-8"))
-        except (FileNotFoundError, ValueError):
+        except (FileNotFoundError, ValueError, RecursionError):
             return Settings()
-        known = {name: value for name, value in dict(stored).items() if value in CHOICES.get(name, ())}
+        if not isinstance(stored, dict):
+            return Settings()
+        known = {name: value for name, value in stored.items() if value in CHOICES.get(name, ())}
         return Settings(**known)
 
     def change(self, **changes: str) -> Settings:

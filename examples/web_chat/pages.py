@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
-from examples.web_chat.guards import RefusedError, Visitor, csrf_of, visitor_of, wants_data, words_of
+from examples.web_chat.guards import SAFE_HEADERS, RefusedError, Visitor, csrf_of, visitor_of, wants_data, words_of
 from examples.web_chat.rendering import linked, record_link, said
 from examples.web_chat.words import LANGUAGES, Words
 from nr_agent_core.domain.texts import render as text_of
@@ -101,7 +101,10 @@ async def http_problem(request: Request, error: Exception) -> Response:
 
 async def broken(request: Request, _: Exception) -> Response:
     """A failure of our own: its text goes to the log, never to a reader."""
-    return _problem(request, 500, "broken_title", "broken")
+    response = _problem(request, 500, "broken_title", "broken")
+    # It is made outside of all middleware.
+    response.headers.update({**SAFE_HEADERS, "Cache-Control": "no-store"})
+    return response
 
 
 def _problem(request: Request, status: int, title: str, word: str) -> Response:

@@ -5,6 +5,7 @@ A model's text may hold Markdown. HTML in it is text, images are not loaded, and
 makes is cleaned once more by a sanitiser.
 """
 
+import functools
 import re
 from collections.abc import Iterable, Mapping
 
@@ -52,8 +53,9 @@ _MARKDOWN = (
 _HEADING = re.compile(r"<h([1-6])>(.*?)</h\1>", re.DOTALL)
 
 
+@functools.lru_cache(maxsize=64)
 def said(text: str) -> Markup:
-    """A model's *text* as HTML."""
+    """A model's *text* as HTML. A page asks for the same ones every two seconds; some take a second to make."""
     if len(text) > LONGEST_MARKDOWN:
         return Markup('<div class="plain">{}</div>').format(text)
     cleaned = nh3.clean(

@@ -4,6 +4,7 @@ A turn while it happens: the library's AG-UI endpoint behind this page's sign-in
 
 import json
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
@@ -39,7 +40,8 @@ async def turn(request: Request, visitor: Visitor) -> Response:
 
 
 async def _told(request: Request, endpoint: AsyncAgUiEndpoint, body: bytes, visitor: Visitor) -> AsyncIterator[str]:
-    async for frame in endpoint.frames(body, visitor.reader):
-        if visitor_of(request) is None:
-            return
-        yield frame
+    async with aclosing(endpoint.frames(body, visitor.reader)) as frames:
+        async for frame in frames:
+            if visitor_of(request) is None:
+                return
+            yield frame

@@ -4,8 +4,10 @@ How one process of this host puts its chat together, over the files of one folde
 
 import os
 import secrets
+import tempfile
 from asyncio import to_thread
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import attrs
@@ -27,6 +29,7 @@ from nr_agent_core.ports.model_provider import AnyModel
 LINKS = {"providers": "/settings#providers", "tasks": "/settings#tasks"}
 SIGN_IN_SECONDS = 8 * 3600.0
 TOOL_DEADLINE = 5.0
+SECRET_BYTES = 32
 
 
 @attrs.frozen
@@ -104,11 +107,19 @@ def host_over(
 
 
 def _secret(path: Path) -> str:
-    """What signs the cookies: made once, so that a new process knows the sign-ins of the last one."""
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return path.read_text(encoding="ascii")
-    with os.fdopen(descriptor, "w", encoding="ascii") as file:
-        file.write(secrets.token_hex(32))
-    return path.read_text(encoding="ascii")
+    """
+    What signs the cookies: made once, so that a new process knows the sign-ins of the last one.
+
+    The file is there as a whole or not at all: with half a secret, or none, anybody could sign.
+    """
+    if not path.exists():
+        descriptor, beside = tempfile.mkstemp(dir=path.parent)
+        with os.fdopen(descriptor, "w", encoding="ascii") as file:
+            file.write(secrets.token_hex(SECRET_BYTES))
+        with suppress(FileExistsError):  # another process was first
+            os.link(beside, path)
+        Path(beside).unlink()
+    secret = path.read_text(encoding="ascii")
+    if len(secret) < 2 * SECRET_BYTES:
+        raise ValueError(f"{path} holds no whole secret; delete it, and everybody signs in anew")
+    return secret

@@ -7,11 +7,12 @@ import json
 import subprocess
 import sys
 import threading
+from contextlib import aclosing
 from typing import Any
 
 import pytest
 
-from nr_agent_core import AsyncChat, Chat, InvalidValueError, Reader, StoreUnavailableError
+from nr_agent_core import AsyncChat, Chat, InvalidValueError, Reader, StoreUnavailableError, TurnCompleted
 from nr_agent_core.adapters.agui import AgUiEndpoint, AsyncAgUiEndpoint
 from nr_agent_core.adapters.memory import MemoryStore
 from nr_agent_core.testing import ManualClock, ScriptedModel
@@ -122,6 +123,69 @@ def bridged(frames: list[str]) -> None:
     assert json.loads(next(frame for frame in frames if frame != ": \n\n")[6:])["type"] == "RUN_STARTED"
     assert json.loads(frames[-1][6:])["type"] == "RUN_FINISHED"
     assert json.loads(next(frame for frame in frames if "CONTENT" in frame)[6:])["delta"] == "Done."
+
+
+class _ByGenerator:
+    """
+    A host's chat that is wrapped, as hosts do it: its turns are asynchronous generators.
+    """
+
+    def __init__(self, may_end: asyncio.Event, chat: AsyncChat) -> None:
+        self._may_end, self._chat = may_end, chat
+        self.closed = False
+
+    async def stream(self, text: str, reader: Reader, *, conversation: str | None = None) -> Any:
+        """The events of the chat, the last one only when it may be told."""
+        try:
+            async for event in self._chat.stream(text, reader, conversation=conversation):
+                if isinstance(event, TurnCompleted):
+                    await self._may_end.wait()
+                yield event
+        finally:
+            self.closed = True
+
+
+def test_silence_does_not_end_a_turn_that_is_a_generator() -> None:
+    """A heartbeat interrupts nobody: what a host's own generator waits for comes, and is told."""
+
+    async def read() -> tuple[list[str], bool]:
+        may_end = asyncio.Event()
+        chat: Any = _ByGenerator(may_end, AsyncChat(**Desk(MemoryStore(ManualClock()), ("Done.",)).parts()))
+        frames = []
+        async for frame in AsyncAgUiEndpoint(chat, heartbeat=0.001).frames(BODY, ANNA):
+            frames.append(frame)
+            if frames.count(": \n\n") == 3:
+                may_end.set()
+        return frames, chat.closed
+
+    frames, closed = asyncio.run(read())
+    bridged(frames)
+    assert closed
+
+
+@pytest.mark.parametrize("quiet", [True, False])
+def test_a_reader_who_leaves_a_generator_closes_it(quiet: bool) -> None:
+    """Amid silence as amid a frame; nothing is left that reads on."""
+
+    async def read() -> tuple[bool, int]:
+        may_end = asyncio.Event()
+        chat: Any = _ByGenerator(may_end, AsyncChat(**Desk(MemoryStore(ManualClock()), ("Done.",)).parts()))
+        async with aclosing(AsyncAgUiEndpoint(chat, heartbeat=0.001).frames(BODY, ANNA)) as frames:
+            async for frame in frames:
+                if (frame == ": \n\n") == quiet:
+                    break
+        await chat._chat.close(wait=PATIENCE)
+        return chat.closed, len(asyncio.all_tasks())
+
+    assert asyncio.run(read()) == (True, 1)
+
+
+@pytest.mark.parametrize("heartbeat", [0, -1.0, True, float("nan"), float("inf"), 1e12, "15"])
+@pytest.mark.parametrize("kind", [AgUiEndpoint, AsyncAgUiEndpoint])
+def test_a_heartbeat_that_nothing_can_wait_for_is_refused(kind: Any, heartbeat: Any) -> None:
+    """At once, and not in the middle of the first silence."""
+    with pytest.raises(InvalidValueError, match="heartbeat"):
+        kind(Chat(**Desk(MemoryStore(ManualClock())).parts()), heartbeat=heartbeat)
 
 
 @pytest.mark.parametrize("heartbeat", [None, 5.0])

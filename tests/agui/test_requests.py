@@ -92,10 +92,14 @@ def test_an_answer_is_read_from_its_interrupt() -> None:
         body(resume=[{}]),
         body(resume=[{**ENTRY, "status": "approved"}]),
         body(resume=[{**ENTRY, "interruptId": 7}]),
+        body(resume=[{**ENTRY, "interruptId": "run:\ud800"}]),
+        body(resume=[{**ENTRY, "interruptId": "\ud800:digest"}]),
+        body(resume=[{**ENTRY, "interruptId": "ru\0n:digest"}]),
+        body(resume=[{**ENTRY, "interruptId": "x" * 1000 + ":digest"}]),
         body(resume=[ENTRY, ENTRY]),
         json.dumps({"threadId": "t", "runId": "r"}),
     ],
-    ids=range(32),
+    ids=range(36),
 )
 def test_what_is_not_of_the_protocols_form_is_refused(world: World, wrong: bytes | str) -> None:
     """One error, in words of the reader's, with what is wrong beside it; nothing is stored."""

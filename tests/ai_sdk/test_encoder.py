@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from nr_agent_core import FailureClass, ProviderError
+from nr_agent_core import FailureClass, ProviderError, TurnCompleted, TurnStarted
 from nr_agent_core.adapters.ai_sdk import HEADERS, AiSdkEncoder
 from nr_agent_core.adapters.memory import MemoryStore
 from nr_agent_core.testing import ManualClock
@@ -87,6 +87,16 @@ def test_what_cannot_be_begun_is_an_error_and_an_end() -> None:
 
     assert chunks(stream) == [{"type": "error", "errorText": "No such conversation."}]
     assert encoder.encode_failure("Again.") == ()
+
+
+def test_the_message_is_of_the_run_that_answers() -> None:
+    """Where another run was brought to its end first, what the message says of itself is put right."""
+    turn = [TurnStarted("r1", "c1"), TurnStarted("r2", "c1"), TurnCompleted("r2", "Done.", (), ())]
+    start, put_right, *rest = chunks(encoded(turn))
+
+    assert start["messageMetadata"] == {"run": "r1", "conversation": "c1"}
+    assert put_right == {"type": "message-metadata", "messageMetadata": {"run": "r2", "conversation": "c1"}}
+    assert [chunk["type"] for chunk in rest] == ["text-start", "text-delta", "text-end", "finish"]
 
 
 def test_the_headers_name_the_protocol() -> None:

@@ -2,7 +2,7 @@
 Either facade fits its endpoint, as type checkers see it.
 """
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from typing import assert_type
 
 from nr_agent_core import AsyncChat, Chat, Reader
@@ -14,7 +14,7 @@ def plain(chat: Chat, reader: Reader) -> None:
 
 
 def in_a_loop(chat: AsyncChat, reader: Reader) -> None:
-    assert_type(AsyncAgUiEndpoint(chat).frames("{}", reader), AsyncIterator[str])
+    assert_type(AsyncAgUiEndpoint(chat).frames("{}", reader), AsyncGenerator[str, None])
 
 
 def crossed(chat: Chat, in_loop: AsyncChat) -> None:

@@ -753,6 +753,67 @@ def test_secrets_go_from_every_part(path: Path) -> None:
     assert Secrets([NAMED]).without(request_form(asked)) == exchange.asked == Secrets(()).without(exchange.asked)
 
 
+@pytest.mark.parametrize("before", [*range(400, 520, 7), 20_000])
+def test_half_a_secret_is_in_no_failure(path: Path, before: int) -> None:
+    """A long text is cut, and the cut goes through no secret."""
+    secret = "tulip-rose-daffodil-and-lily"
+    error = ProviderError("word " * (before // 5) + secret + " word" * 200)
+    with pytest.raises(ProviderError):
+        RecordedModel(path, ScriptedModel(error), mode="record", secrets=[secret]).complete(question())
+
+    assert "tulip" not in path.read_text(encoding="utf-8")
+
+
+@given(
+    st.sampled_from(['tulip "4711"', "tulip\\\\4711", "tülip 4711", "tulip\n4711"]), st.integers(0, 3), st.booleans()
+)
+def test_a_secret_in_json_in_json_goes(secret: str, depth: int, ascii_: bool) -> None:
+    """What a provider gives may be JSON that holds JSON; a quote is written in another way at each level."""
+    text = secret
+    for _ in range(depth):
+        text = json.dumps(text, ensure_ascii=ascii_)[1:-1]
+
+    assert "4711" not in Secrets([secret]).without(f"It is {text}.")
+
+
+def test_a_secret_goes_from_the_names_of_parameters(path: Path) -> None:
+    """They are a host's texts; the names of the form itself stay, whatever a secret is called."""
+    tool = OfferedTool("find", "Find it.", {"properties": {NAMED: {"enum": [NAMED]}, "text": {"type": "string"}}})
+    model = recorded(path, "Here.", secrets=[NAMED, "text", "role"])
+    model.complete(attrs.evolve(question(), tools=(tool,)))
+
+    assert "4711" not in path.read_text(encoding="utf-8")
+    assert (
+        RecordedModel(path, secrets=[NAMED, "text", "role"]).complete(attrs.evolve(question(), tools=(tool,))).text
+        == "Here."
+    )
+
+
+def test_models_that_share_a_file_lose_nothing(path: Path) -> None:
+    """Eight models in eight threads write the same file: all that was asked is in it."""
+    start = threading.Barrier(8)
+    errors: list[BaseException] = []
+
+    def record(number: int) -> None:
+        try:
+            start.wait()
+            model = recorded(path, *["Here."] * 5)
+            for turn in range(5):
+                model.complete(question(f"{number} asks for the {turn}th time"))
+        except BaseException as error:  # noqa: BLE001 - looked at below
+            errors.append(error)
+
+    threads = [threading.Thread(target=record, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert errors == []
+    assert len(load(path)[0].exchanges) == 40
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
+
+
 @pytest.mark.parametrize(
     "options",
     [

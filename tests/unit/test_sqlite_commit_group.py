@@ -4,21 +4,27 @@ Group commit in the SQLite store: whoever waits for the file goes into the next 
 Each story holds one commit open until all others wait, so it is certain who shares a transaction.
 """
 
+import functools
+import gc
+import linecache
 import os
 import sqlite3
+import sys
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from types import FrameType
+from typing import Any, Self
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from nr_agent_core.adapters.sqlite import SqliteStore
-from nr_agent_core.adapters.sqlite.commit_group import CommitGroup, Entry
-from nr_agent_core.adapters.sqlite.connections import Connections
+from nr_agent_core.adapters.sqlite.commit_group import CommitGroup, Entry, Shared
+from nr_agent_core.adapters.sqlite.connections import Connections, Owned, WriteTransaction
 from nr_agent_core.domain.errors import StoreUnavailableError
 from tests.unit.stories import told
 from tests.unit.tool_threads import wait_until
@@ -265,6 +271,10 @@ class InterruptedWait:
         self._before()
         raise KeyboardInterrupt
 
+    def locked(self) -> bool:
+        """Somebody waits for it."""
+        return True
+
     def release(self) -> None:
         """Nobody hears it."""
 
@@ -275,24 +285,188 @@ def test_whoever_is_interrupted_while_it_waits_holds_nobody_up(group: Group, pro
     queue = group.commits._queue
     leader, interrupted, behind = (Entry(lambda db: None) for _ in range(3))
     assert queue.join(leader, 1)
-    queue.take()
+    queue.take(Shared(leader, WriteTransaction(group.connections)))
     followers: list[Job] = []
 
     def meanwhile() -> None:
         followers.append(Job(lambda: queue.join(behind, 30)))
         wait_until(lambda: len(group.waiting()) == 2)
         if promoted:
-            queue.hand_over()
+            queue.leave(leader)
 
     interrupted.wake = InterruptedWait(meanwhile)  # type: ignore[assignment]
     with pytest.raises(KeyboardInterrupt):
         queue.join(interrupted, 30)
+    queue.leave(interrupted)
 
     assert group.waiting() == [behind]
     if not promoted:
-        queue.hand_over()
+        queue.leave(leader)
     followers[0].join()
-    assert behind.leads
+    assert queue._leader is behind
+
+
+class KeyPressed:
+    """
+    Interrupts the calling thread before the line *number* that it comes to in the module of the group, once.
+
+    Where a ``with`` block is left, Python hears of no key before what was entered is left, too.
+    """
+
+    def __init__(self, number: int) -> None:
+        self.left = number
+        self._entered: set[tuple[FrameType, int]] = set()
+
+    def __enter__(self) -> Self:
+        sys.settrace(self._trace)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.settrace(None)
+
+    def _trace(self, frame: FrameType, event: str, _: Any) -> Any:
+        if frame.f_globals.get("__name__") != CommitGroup.__module__:
+            return None
+        line = frame, frame.f_lineno
+        if event == "line" and (line not in self._entered or not _enters(frame)):
+            self._entered.add(line)
+            self.left -= 1
+            if self.left == 0:
+                raise KeyboardInterrupt
+        return self._trace
+
+
+def _enters(frame: FrameType) -> bool:
+    return linecache.getline(frame.f_code.co_filename, frame.f_lineno).lstrip().startswith("with ")
+
+
+def pressed_at_every_line(story: Callable[[int], None]) -> None:
+    """Tell *story* with a key that is pressed at its first line, at its second one, until it is over before that."""
+    for number in range(1, 400):
+        with KeyPressed(number) as key:
+            try:
+                story(number)
+            except KeyboardInterrupt:
+                continue
+        if key.left > 0:
+            assert number > 20, "no line was seen"
+            return
+    pytest.fail("it never ended")
+
+
+def test_a_leader_that_is_interrupted_anywhere_leaves_the_file_free(path: Path) -> None:
+    """Whatever line it was at: what others write afterwards is written, at once."""
+    group = Group(str(path), patience=5.0)
+
+    def story(number: int) -> None:
+        if number > 1:
+            after = Job(lambda: group.write(f"after {number - 1}"))
+            after.join()
+            assert after.error is None
+        group.write(str(number))
+
+    pressed_at_every_line(story)
+    group.connections.close()
+    assert group.commits._queue._leader is None
+
+
+def test_a_leader_that_is_interrupted_anywhere_lets_those_it_took_go_on(path: Path) -> None:
+    """Who shares its transaction and who waits behind it come back, and are told what is so."""
+    group = Group(str(path), patience=5.0)
+    jobs: list[tuple[str, Job]] = []
+
+    def write(db: sqlite3.Connection, number: int) -> None:
+        group.insert(db, f"own {number}")
+        behind = f"behind {number}"
+        jobs.append((behind, Job(lambda: group.write(behind))))
+        wait_until(lambda: len(group.waiting()) == 1)
+
+    def story(number: int) -> None:
+        inside, go, gone = threading.Event(), threading.Event(), threading.Event()
+
+        def hold(db: sqlite3.Connection) -> None:
+            inside.set()
+            go.wait(30)
+
+        def bring() -> None:
+            taken = f"taken {number}"
+            wait_until(lambda: gone.is_set() or len(group.waiting()) == 1)
+            jobs.append((taken, Job(lambda: group.write(taken))))
+            wait_until(lambda: gone.is_set() or len(group.waiting()) == 2)
+            go.set()
+
+        held = Job(lambda: group.commits.commit(hold))
+        inside.wait(30)
+        brought = Job(bring)
+        try:
+            group.commits.commit(lambda db: write(db, number))
+        finally:
+            gone.set()
+            brought.join()
+            held.join()
+            assert [brought.error, held.error] == [None, None]
+            for name, job in jobs:
+                job.join()
+                assert (job.error is None) == (name in group.stored()), (number, name, job.error)
+            jobs.clear()
+
+    pressed_at_every_line(story)
+    group.connections.close()
+    assert group.commits._queue._leader is None
+
+
+def test_a_key_that_is_pressed_while_the_disk_writes_makes_nobody_a_liar(
+    group: Group, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python hears of the key when the commit is durable: who shared it is told that it is."""
+    keys: list[BaseException] = []
+
+    class Pressed(Owned):
+        def execute(self, statement: str, *arguments: Any) -> Any:
+            answer = super().execute(statement, *arguments)
+            if statement == "COMMIT" and keys:
+                raise keys.pop()
+            return answer
+
+    def press(db: sqlite3.Connection) -> None:
+        group.insert(db, "own")
+        keys.append(KeyboardInterrupt())
+
+    monkeypatch.setattr("nr_agent_core.adapters.sqlite.connections.Owned", Pressed)
+    with group.held():
+        first = Job(lambda: group.commits.commit(press))
+        wait_until(lambda: len(group.waiting()) == 1)
+        second = Job(lambda: group.write("shared"))
+        wait_until(lambda: len(group.waiting()) == 2)
+    first.join()
+    second.join()
+
+    assert isinstance(first.error, KeyboardInterrupt)
+    assert second.error is None
+    assert group.stored() == {"held", "own", "shared"}
+    group.write("afterwards")
+
+
+def test_a_commit_leaves_no_garbage(group: Group) -> None:
+    """What was written, alone or together, is gone when it is over, without a collector."""
+    gc.disable()
+    try:
+        kept = []
+        with group.held():
+            jobs = []
+            for name in ("a", "b"):
+                write = functools.partial(group.insert, name=name)
+                kept.append(weakref.ref(write))
+                jobs.append(Job(functools.partial(group.commits.commit, write)))
+                wait_until(lambda name=name: len(group.waiting()) == (1 if name == "a" else 2))
+            del write
+        for job in jobs:
+            job.join()
+            job.work = None  # type: ignore[assignment]
+
+        assert [each() for each in kept] == [None, None]
+    finally:
+        gc.enable()
 
 
 def test_a_fork_begins_a_queue_of_its_own(tmp_path: Path) -> None:
@@ -300,18 +474,19 @@ def test_a_fork_begins_a_queue_of_its_own(tmp_path: Path) -> None:
     answer = told(
         """
 import threading
+from nr_agent_core.adapters.sqlite.commit_group import Entry
 store = SqliteStore(path)
 store.commit([OpenConversation("c1", "anna")])
 queue = store._commits._queue
 with queue._lock:
-    queue._led = True  # as if a thread, which no child has, led just now
+    queue._leader = Entry(print)  # as if a thread, which no child has, led just now
 pid = os.fork()
 if pid == 0:
     say(store, "child")
     os._exit(0)
 wait_for(pid)
 with queue._lock:
-    queue._led = False
+    queue._leader = None
 say(store, "parent")
 tell(seen=texts(store))
 """,
@@ -347,4 +522,4 @@ def test_many_threads_lose_nothing(group: Group) -> None:
     assert group.stored() == kept
     assert len(kept) == 16 * 20 + 1
     assert os.getpid() == group.commits._queue.process
-    assert not group.commits._queue._led
+    assert group.commits._queue._leader is None

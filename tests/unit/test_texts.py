@@ -397,6 +397,16 @@ ARGUMENTS = st.dictionaries(
 )
 
 
+@LANGUAGES
+@pytest.mark.parametrize("number", [10**199, 10**200, -(10**200), 10**5000, [10**5000], [-(10**300), 7]], ids=range(6))
+def test_a_number_that_nobody_can_write_is_no_failure(language, number):
+    """Python refuses to write numbers of thousands of digits; a reader gets a text all the same."""
+    text = render("age.minutes", {"count": number}, language)
+
+    assert text.strip()
+    assert len(text) < 500
+
+
 @given(st.sampled_from(NoticeCode), st.one_of(ARGUMENTS, JSON), st.sampled_from([*SHIPPED_LANGUAGES, "x-y", ""]))
 def test_a_damaged_notice_is_still_readable(code, arguments, language):
     """Rendering never raises: what is missing or strange is shown as not recorded (V10)."""

@@ -98,8 +98,8 @@ def site(made: Path, server: Server | None, tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(settings, "CHAT_QUEUED", False)
 
     def forget() -> None:
-        for cached in (host.chat, host.site, assistant.model):
-            getattr(cached, "cache_clear", lambda: None)()
+        for cached in (host.chat, host.site, assistant._model_of):
+            cached.cache_clear()
         ContentType.objects.clear_cache()
         cache.clear()
 

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command
 from django.urls import reverse
+from django.utils import translation
 
 from examples.wagtail_site.django_chat.translator import CONTEXT, DjangoTranslator
+from examples.wagtail_site.website import assistant
 from examples.wagtail_site.website.labels import catch_up, heard
 from examples.wagtail_site.website.models import AiMark, FeedPosition
 from nr_agent_core import AiRecordWritten, Reader, RecordReference, WriteKind
@@ -64,7 +66,7 @@ def test_the_keys_of_the_library_are_its_own() -> None:
         ("notice.nothingSaved", {}, "fr-ca", "Rien n'a été enregistré à cette étape"),
         ("age.minutes", {"count": 1}, "fr", "1 minute"),
         ("age.minutes", {"count": 5}, "fr", "5 minutes"),
-        ("age.hours", {"count": 5}, "fr", "5 hours"),  # not translated: the library speaks, in English
+        ("age.hours", {"count": 5}, "fr", "5 heures"),  # not translated here: the library speaks
         ("notice.nothingSaved", {}, "de", "In diesem Schritt wurde nichts gespeichert"),
         ("record.created", {"reference": "pages:7"}, "fr", "pages:7 (créé)"),
     ],
@@ -72,6 +74,19 @@ def test_the_keys_of_the_library_are_its_own() -> None:
 def test_django_is_asked_first(key: str, arguments: dict[str, object], language: str, text: str) -> None:
     """A sentence of a catalogue is shown; of what the catalogues lack, the library's own (V10)."""
     assert render(key, arguments, language, DjangoTranslator()) == text
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    ["{count.__class__}", "{count.real}", "{count:>9}", "{count!r}", "{reference[0]}", "{count.__init__}"],
+)
+def test_a_text_of_a_catalogue_is_no_format(monkeypatch: pytest.MonkeyPatch, hostile: str) -> None:
+    """It names its arguments. Attributes, indexes and conversions are text like any other."""
+    monkeypatch.setattr(translation, "pgettext", lambda context, key: f"{{reference}}: {hostile}")
+    monkeypatch.setattr(translation, "npgettext", lambda context, key, keys, count: f"{{count}}: {hostile}")
+
+    assert DjangoTranslator().translate("record.created", {"reference": "pages:7"}, "en") == f"pages:7: {hostile}"
+    assert DjangoTranslator().translate("age.minutes", {"count": 5}, "en") == f"5: {hostile}"
 
 
 def test_a_reader_in_a_language_that_only_the_site_has(editor: Person) -> None:
@@ -124,3 +139,8 @@ def test_upkeep_forgets_what_the_chat_forgot(editor: Person, site: Site, capsys:
 
     assert conversation not in text_of(editor.client.get(reverse("chat:index")))
     assert "UpkeepReport" in capsys.readouterr().out
+
+
+def test_a_script_does_not_grow_with_what_it_was_asked(site: Site) -> None:
+    """A scripted model keeps every request; a process that lives for weeks must not."""
+    assert assistant.model() is not assistant.model()

@@ -12,8 +12,10 @@ from urllib.parse import quote
 
 import pytest
 
-from examples.web_chat.house import Person
+from examples.web_chat.house import Person, Settings, SettingsFile
+from examples.web_chat.rendering import said
 from examples.web_chat.script import QUESTIONS
+from examples.web_chat.wiring import host_over
 from nr_agent_core import ModelAnswer
 from nr_agent_core.domain.texts import reply_sentence
 from nr_agent_core.ports.model_provider import AnyModel
@@ -71,6 +73,16 @@ def test_a_form_from_another_origin_does_nothing(people: People) -> None:
     editor = people("editor")
     headers = {"origin": "https://elsewhere.example"}
     response = editor.http.post("/chat", data={"csrf": editor.token, "text": "x"}, headers=headers)
+
+    assert response.status_code == 403
+
+
+@pytest.mark.parametrize("origin", ["http://[", "http://[::1", "null", "", "://", "http://]"])
+def test_an_origin_that_is_no_address_is_another_one(people: People, origin: str) -> None:
+    """Whatever stands there: refused, and no failure of ours."""
+    nobody = people()
+    token = nobody.token
+    response = nobody.http.post("/sign-in", data={"csrf": token, "person": "editor"}, headers={"origin": origin})
 
     assert response.status_code == 403
 
@@ -196,6 +208,15 @@ def test_an_unknown_conversation_is_not_there(people: People, id_: str) -> None:
 
     assert editor.get(f"/chat/{id_}").status_code == 404
     assert editor.post(f"/chat/{id_}/send", text="x").status_code == 404
+
+
+@pytest.mark.parametrize("before", ["0", "-1", "9" * 400, "²", "٣", "x", "1e3", "%00"])
+def test_whatever_place_a_page_begins_before_it_is_a_page(people: People, before: str) -> None:
+    """A number that is none begins at the end."""
+    editor = people("editor")
+    editor.say(CLAIM)
+
+    assert editor.get(f"/chat/{editor.conversation}?before={before}").status_code == 200
 
 
 @pytest.mark.parametrize("digest", ["", "0" * 64, "<b>", "ü" * 300])
@@ -324,7 +345,18 @@ def test_a_turn_that_is_no_request_is_refused(people: People, body: bytes) -> No
     assert editor.http.post(f"/chat/{editor.conversation}/turn", content=body, headers=headers).status_code == 400
 
 
-@pytest.mark.parametrize("path", ["/static/../app.py", "/static/%2e%2e/app.py", "/static/", "/static/none.js"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/static/../app.py",
+        "/static/%2e%2e/app.py",
+        "/static/",
+        "/static/none.js",
+        "/static/%00",
+        "/static/" + "a" * 5000,
+        "/static/%2fetc%2fpasswd",
+    ],
+)
 def test_only_its_own_files_are_served(people: People, path: str) -> None:
     """No file beside the static ones."""
     assert people().get(path).status_code == 404
@@ -376,6 +408,13 @@ def test_an_answer_can_do_no_harm(tmp_path: Path, text: str) -> None:
     assert "<img" not in said
 
 
+def test_an_answer_that_takes_long_to_show_is_made_once() -> None:
+    """A table of thousands of cells from twenty thousand characters: the next look at it costs nothing."""
+    table = "|a" * 1000 + "\n" + "|-" * 1000 + "\n" + "|\n" * 50
+
+    assert said(table) is said(table)
+
+
 def harmless(html: str) -> None:
     """No element that runs, loads or posts, and no attribute that runs."""
     for tag in re.findall(r"<[a-z][^>]*>", html):
@@ -422,6 +461,47 @@ def test_every_response_says_what_it_may_load(people: People, path: str) -> None
         assert response.headers["cache-control"] == "no-store"
         assert not re.search(r"<script(?![^>]*\bsrc=\"/static/)|<style|\sstyle=|\son[a-z]+=", response.text)
         assert not re.search(r"(?:src|href|action)=\"(?!/|#)", response.text)
+
+
+def test_a_failure_of_ours_is_as_safe_a_page_as_any(served: Served, people: People) -> None:
+    """It tells nothing of the failure, is kept by no browser, and may load no more than the others."""
+    editor = people("editor")
+    editor.say(CLAIM)
+
+    async def view(*_: object, **__: object) -> None:
+        raise RuntimeError("the password is hunter2")
+
+    served.host.chat.view = view  # type: ignore[assignment]
+    broken = editor.get(f"/chat/{editor.conversation}")
+    safe = editor.get("/chat").headers
+
+    assert broken.status_code == 500
+    assert "hunter2" not in broken.text
+    for name in ("content-security-policy", "x-content-type-options", "referrer-policy", "cache-control"):
+        assert broken.headers[name] == safe[name]
+
+
+@pytest.mark.parametrize("content", ["[1]", "5", '"text"', "null", "{", "[" * 100_000, '{"chat": ["off"]}'])
+def test_settings_that_are_none_are_the_defaults(tmp_path: Path, content: str) -> None:
+    """Whatever stands in the file."""
+    path = tmp_path / "settings.json"
+    path.write_text(content, encoding="utf-8")
+
+    assert SettingsFile(path).now() == Settings()
+
+
+@pytest.mark.parametrize("left", ["", "0" * 63])
+def test_nobody_signs_with_half_a_secret(tmp_path: Path, left: str) -> None:
+    """A file that was not written to its end is no secret: anybody could sign a cookie with it."""
+    (tmp_path / "secret").write_text(left, encoding="ascii")
+    with pytest.raises(ValueError, match="no whole secret"):
+        host_over(tmp_path)
+
+    (tmp_path / "secret").unlink()
+    secrets = {host_over(tmp_path).secret for _ in range(2)}
+    assert [len(secret) for secret in secrets] == [64]
+    assert (tmp_path / "secret").stat().st_mode & 0o077 == 0
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith("tmp")]
 
 
 # -- connections, servers, many at once ---------------------------------------------------------

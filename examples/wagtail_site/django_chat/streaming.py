@@ -4,7 +4,7 @@ A turn as server-sent events, under an event loop.
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 
 from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
@@ -18,6 +18,7 @@ from nr_agent_core import (
     TurnEvent,
     TurnFailed,
     TurnLeft,
+    TurnStream,
 )
 
 _WATCHERS = ThreadPoolExecutor(max_workers=32, thread_name_prefix="chat-watcher")
@@ -29,7 +30,7 @@ def can_stream(request: HttpRequest) -> bool:
     return hasattr(request, "scope")
 
 
-def streamed(events: Iterator[TurnEvent], show_at: str) -> HttpResponseBase:
+def streamed(events: TurnStream, show_at: str) -> HttpResponseBase:
     """
     The response that tells *events*, and at the end where to look.
 
@@ -41,14 +42,18 @@ def streamed(events: Iterator[TurnEvent], show_at: str) -> HttpResponseBase:
     return response
 
 
-async def _told(event: TurnEvent | None, events: Iterator[TurnEvent], show_at: str) -> AsyncIterator[bytes]:
+async def _told(event: TurnEvent | None, events: TurnStream, show_at: str) -> AsyncIterator[bytes]:
     loop = asyncio.get_running_loop()
-    while event is not None:
-        kind, fields = _said(event)
-        if kind:
-            yield _line(kind, fields)
-        event = await loop.run_in_executor(_WATCHERS, next, events, None)
-    yield _line("end", {"url": show_at})
+    try:
+        while event is not None:
+            kind, fields = _said(event)
+            if kind:
+                yield _line(kind, fields)
+            event = await loop.run_in_executor(_WATCHERS, next, events, None)
+        yield _line("end", {"url": show_at})
+    finally:
+        # Nobody reads any more; what the call still raises goes to the log.
+        events.close()
 
 
 def _said(event: TurnEvent) -> tuple[str, dict[str, str]]:

@@ -227,7 +227,7 @@ def _queued(text: str, request: HttpRequest, reader: Reader, conversation: str |
 
 
 def _listed(conversation: str, text: str, request: HttpRequest) -> None:
-    title = " ".join(text.split())[:80]
+    title = " ".join(text.replace("\0", " ").split())[:80]  # PostgreSQL keeps no NUL
     Conversation.objects.create(id=conversation, owner=request.user, title=title)
 
 

@@ -34,15 +34,23 @@ def assistant() -> Site:
     return Site(parts, seen=seen, facts=_facts)
 
 
-@cache
 def model() -> AnyModel:
-    """The model that ``CHAT_MODEL`` names. Its key comes from the environment, and may be missing: readers are told."""
-    provider, _colon, name = settings.CHAT_MODEL.partition(":")
-    match provider:
-        case "scripted":
-            from examples.wagtail_site.website.script import scripted_model
+    """
+    The model that ``CHAT_MODEL`` names. Its key comes from the environment, and may be missing: readers are told.
 
-            return scripted_model()
+    One with a script keeps what it was asked, so each turn has its own.
+    """
+    if settings.CHAT_MODEL == "scripted":
+        from examples.wagtail_site.website.script import scripted_model
+
+        return scripted_model()
+    return _model_of(settings.CHAT_MODEL)
+
+
+@cache
+def _model_of(named: str) -> AnyModel:
+    provider, _colon, name = named.partition(":")
+    match provider:
         case "openai":
             from nr_agent_core.adapters.openai import OpenAIModel
 
@@ -52,7 +60,7 @@ def model() -> AnyModel:
 
             return AnthropicModel(name)
         case _:
-            raise ImproperlyConfigured(f"CHAT_MODEL is {settings.CHAT_MODEL!r}; allowed is openai:NAME, anthropic:NAME")
+            raise ImproperlyConfigured(f"CHAT_MODEL is {named!r}; allowed is openai:NAME, anthropic:NAME")
 
 
 class InForce:

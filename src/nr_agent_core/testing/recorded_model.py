@@ -26,9 +26,12 @@ from nr_agent_core.testing._recording.file import (
     save,
 )
 from nr_agent_core.testing._recording.matching import PARTS, Matching, Outline, Secrets, differences
-from nr_agent_core.testing._recording.open_exchange import OpenExchange, failed
+from nr_agent_core.testing._recording.open_exchange import OpenExchange
 
 _MOST_DIFFERENCES = 5
+
+_saving = threading.Lock()
+"""Several models of one process may write the same file: each hears of the others before it writes."""
 
 
 class NotRecordedError(AssertionError):
@@ -164,7 +167,7 @@ class RecordedModel:
         try:
             answer = asking.complete(self._model, request)
         except Exception as error:
-            taken.end(failed(error))
+            taken.fail(error)
             raise
         taken.end(answer)
         return answer
@@ -179,7 +182,7 @@ class RecordedModel:
         try:
             answer = await asking.complete_async(self._model, request)
         except Exception as error:
-            taken.end(failed(error))
+            taken.fail(error)
             raise
         taken.end(answer)
         return answer
@@ -199,7 +202,7 @@ class RecordedModel:
         try:
             pieces = None if begin is None else begin(request)
         except Exception as error:
-            taken.end(failed(error))
+            taken.fail(error)
             raise
         return None if pieces is None else self._recorded(taken, pieces)
 
@@ -214,7 +217,7 @@ class RecordedModel:
         try:
             pieces = None if begin is None else begin(request)
         except Exception as error:
-            taken.end(failed(error))
+            taken.fail(error)
             raise
         return None if pieces is None else self._recorded_async(taken, pieces)
 
@@ -264,7 +267,7 @@ class RecordedModel:
 
     def _keep(self, number: int, exchange: Exchange) -> None:
         """Add an exchange to the file, which has them in the order in which they were asked."""
-        with self._lock:
+        with self._lock, _saving:
             self._new[number] = exchange
             self._hear_of_others()
             recording = Recording(self.context_window, self.output_limit, (*self._recording.exchanges, *self._added))

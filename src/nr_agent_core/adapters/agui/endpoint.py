@@ -7,7 +7,7 @@ reader is comes from the host's own authentication, never from a body.
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing
 
 from nr_agent_core.adapters.agui.chats import (
@@ -38,6 +38,8 @@ MEDIA_TYPE = "text/event-stream"
 """The content type of an answer."""
 
 HEARTBEAT = 15.0
+DAY = 86_400.0
+"""The longest silence that is worth a heartbeat; the clocks of threads end not far behind."""
 
 _REFUSALS: tuple[tuple[type[Exception], str], ...] = (
     (NotFoundError, "notFound"),
@@ -52,8 +54,8 @@ class _Endpoint:
     def __init__(self, messages: int, body_limit: int, heartbeat: float | None, translator: Translator | None) -> None:
         self._messages = _whole("the messages of an endpoint", messages)
         self._body_limit = _whole("the body limit of an endpoint", body_limit)
-        if heartbeat is not None and (isinstance(heartbeat, bool) or not heartbeat > 0):
-            raise InvalidValueError("the heartbeat of an endpoint", heartbeat, "seconds above 0, or None")
+        if heartbeat is not None and not _is_wait(heartbeat):
+            raise InvalidValueError("the heartbeat of an endpoint", heartbeat, "seconds above 0, up to a day, or None")
         self._heartbeat, self._translator = heartbeat, translator
 
     def _read(self, body: bytes | str, reader: Reader) -> tuple[AgUiRequest | None, AgUiEncoder, tuple[str, ...]]:
@@ -194,7 +196,7 @@ class AsyncAgUiEndpoint(_Endpoint):
         super().__init__(messages, body_limit, heartbeat, translator)
         self._chat = chat
 
-    async def frames(self, body: bytes | str, reader: Reader) -> AsyncIterator[str]:
+    async def frames(self, body: bytes | str, reader: Reader) -> AsyncGenerator[str, None]:
         """
         The answer to one request, frame by frame; see :meth:`AgUiEndpoint.frames`.
 
@@ -224,30 +226,41 @@ class AsyncAgUiEndpoint(_Endpoint):
             yield encoder.encode_view(await self._chat.view(asked.thread, reader, limit=self._messages))
             return
         try:
-            async for event in self._beating(turn):
-                if event is None:
-                    yield (BEAT,)
-                    continue
-                view = await self._view(encoder.thread, reader) if encoder.wants_view(event) else None
-                yield encoder.encode(event, view)
+            async with aclosing(self._beating(turn)) as beating:
+                async for event in beating:
+                    if event is None:
+                        yield (BEAT,)
+                        continue
+                    view = await self._view(encoder.thread, reader) if encoder.wants_view(event) else None
+                    yield encoder.encode(event, view)
         finally:
             await turn.aclose()
 
-    async def _beating(self, turn: AsyncTurn) -> AsyncIterator[TurnEvent | None]:
-        """The events of *turn*, and None whenever there was none for a while."""
-        while True:
-            limit = asyncio.timeout(self._heartbeat)
-            try:
-                async with limit:
-                    event = await anext(turn)
-            except StopAsyncIteration:
-                return
-            except TimeoutError:
-                if not limit.expired():
-                    raise
-                yield None
-            else:
+    async def _beating(self, turn: AsyncTurn) -> AsyncGenerator[TurnEvent | None, None]:
+        """
+        The events of *turn*, and None whenever there was none for a while.
+
+        The turn is read by a task of its own, for silence must not interrupt the reading: an asynchronous
+        generator would be over.
+        """
+        told: asyncio.Queue[TurnEvent | BaseException | None] = asyncio.Queue()
+        reading = asyncio.create_task(_read(turn, told.put_nowait))
+        try:
+            while True:
+                try:
+                    async with asyncio.timeout(self._heartbeat):
+                        event = await told.get()
+                except TimeoutError:
+                    yield None
+                    continue
+                if isinstance(event, BaseException):
+                    raise event
+                if event is None:
+                    return
                 yield event
+        finally:
+            reading.cancel()
+            await asyncio.wait((reading,))
 
     def _turn(self, asked: AgUiRequest, reader: Reader) -> AsyncTurn | None:
         if asked.answer is not None:
@@ -263,6 +276,21 @@ class AsyncAgUiEndpoint(_Endpoint):
         except NotFoundError:
             # Whoever decides on a run need not see its conversation.
             return None
+
+
+async def _read(turn: AsyncTurn, tell: Callable[[TurnEvent | BaseException | None], None]) -> None:
+    """Tell all of *turn*, and then what it ended with; None is an end in order."""
+    end = None
+    try:
+        async for event in turn:
+            tell(event)
+    except BaseException as error:  # noqa: BLE001 - raised to whoever is told, who may be waiting
+        end = error
+    tell(end)
+
+
+def _is_wait(seconds: object) -> bool:
+    return isinstance(seconds, int | float) and not isinstance(seconds, bool) and 0 < seconds <= DAY
 
 
 def _whole(subject: str, value: object) -> int:

@@ -12,6 +12,7 @@ from typing import Any
 
 import attrs
 
+from nr_agent_core.adapters.agui.names import LONGEST, name_of
 from nr_agent_core.domain.approvals import Card, Decision
 from nr_agent_core.domain.card_values import card_values
 from nr_agent_core.domain.errors import InvalidValueError
@@ -84,9 +85,8 @@ def answer_of(entry: Mapping[str, Any]) -> Answer:
     Raises:
         InvalidValueError: the entry is of another form. Nothing was decided.
     """
-    interrupt, status, payload = entry.get("interruptId"), entry.get("status"), entry.get("payload")
-    if not isinstance(interrupt, str):
-        raise InvalidValueError("interruptId", type(interrupt).__name__, "the id of an interrupt")
+    status, payload = entry.get("status"), entry.get("payload")
+    interrupt = name_of("interruptId", entry.get("interruptId"), most=2 * LONGEST)  # a run and a digest
     run_id, _, digest = interrupt.rpartition(":")
     if status == "cancelled":
         return Answer(run_id, Decision.DENY, digest)

@@ -12,13 +12,12 @@ from typing import Any
 import attrs
 
 from nr_agent_core.adapters.agui.interrupts import Answer, answer_of
+from nr_agent_core.adapters.agui.names import name_of
 from nr_agent_core.domain.errors import InvalidValueError
 from nr_agent_core.domain.value import Value
 
 BODY_LIMIT = 4 * 1024 * 1024
 """The longest body that is read, in bytes: clients send their whole history with each request."""
-
-LONGEST_ID = 255
 
 
 @attrs.frozen(repr=False, eq=False)
@@ -54,7 +53,7 @@ def decoded(body: bytes | str, *, limit: int = BODY_LIMIT) -> AgUiRequest:
         InvalidValueError: it is too long, no JSON, or not of the protocol's form. Nothing was done.
     """
     given = _object("the body", _document(body, limit))
-    thread, run = _id("threadId", given.get("threadId"), least=0), _id("runId", given.get("runId"))
+    thread, run = name_of("threadId", given.get("threadId"), least=0), name_of("runId", given.get("runId"))
     messages = _array("messages", given.get("messages"))
     resume = _array("resume", [] if given.get("resume") is None else given["resume"])
     if resume:
@@ -88,20 +87,6 @@ def _array(name: str, value: object) -> list[Any]:
     if not isinstance(value, list):
         raise InvalidValueError(name, type(value).__name__, "an array")
     return value
-
-
-def _id(name: str, value: object, *, least: int = 1) -> str:
-    if not isinstance(value, str) or not least <= len(value) <= LONGEST_ID or "\0" in value or not _encodes(value):
-        raise InvalidValueError(name, value, f"a text of {least} to {LONGEST_ID} characters")
-    return value
-
-
-def _encodes(text: str) -> bool:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _text(content: object) -> str:

@@ -76,6 +76,9 @@ class AiSdkEncoder:
         if not self._begun:
             self._begun = True
             yield _frame(self._start(event))
+        elif isinstance(event, TurnStarted):
+            # Another run was brought to its end first. The message is of this one.
+            yield _frame({"type": "message-metadata", "messageMetadata": _about(event)})
         for chunk in self._chunks(event):
             yield _frame(chunk)
         if self._ended:
@@ -84,8 +87,7 @@ class AiSdkEncoder:
     def _start(self, event: TurnEvent) -> Fields:
         if not isinstance(event, TurnStarted):
             return {"type": "start"}
-        about = {"run": event.run_id, "conversation": event.conversation}
-        return {"type": "start", "messageId": event.run_id, "messageMetadata": about}
+        return {"type": "start", "messageId": event.run_id, "messageMetadata": _about(event)}
 
     def _chunks(self, event: TurnEvent) -> Iterable[Fields]:
         match event:
@@ -129,6 +131,10 @@ class AiSdkEncoder:
 
     def _call_id(self, call_id: str) -> str:
         return f"{self._run}.{call_id}"
+
+
+def _about(event: TurnStarted) -> Fields:
+    return {"run": event.run_id, "conversation": event.conversation}
 
 
 def _last(event: ApprovalNeeded | TurnCompleted | TurnFailed | TurnLeft | MessageNotTaken) -> Iterable[Fields]:

@@ -21,32 +21,57 @@ Write: TypeAlias = Callable[[sqlite3.Connection], None]
 class Entry:
     """
     What one thread wants written, and what came of it.
+
+    ``shared`` is the transaction that took it, ``failure`` why this piece alone was refused there.
     """
 
-    __slots__ = ("failure", "leads", "wake", "write")
+    __slots__ = ("failure", "shared", "wake", "write")
 
     def __init__(self, write: Write) -> None:
         self.write = write
         self.failure: BaseException | None = None
-        self.leads = False
+        self.shared: Shared | None = None
         self.wake = threading.Lock()
         self.wake.acquire()
+
+    def be_woken(self) -> None:
+        """Let its thread go on. Once more does no harm."""
+        if self.wake.locked():
+            self.wake.release()
+
+
+class Shared:
+    """
+    One transaction: who leads it, who is in it, and what it was given up for.
+    """
+
+    __slots__ = ("entries", "error", "leader", "transaction")
+
+    def __init__(self, leader: Entry, transaction: WriteTransaction) -> None:
+        self.leader, self.transaction = leader, transaction
+        self.entries: list[Entry] = []
+        self.error: BaseException | None = None
 
 
 class CommitQueue:
     """
-    Who waits in one process, and whether somebody leads: at most one does, and never nobody while others wait.
+    Who waits in one process, and who leads: at most one does, and never nobody while others wait.
+
+    A thread may be interrupted between any two lines. So whatever ends the part of one is done by
+    :meth:`leave`, which may be called again, and who leads is told by one name.
     """
 
     def __init__(self, process: int) -> None:
         self.process = process
         self._lock = threading.Lock()
         self._waiting: list[Entry] = []
-        self._led = False
+        self._leader: Entry | None = None
 
     def join(self, entry: Entry, patience: float) -> bool:
         """
         Wait until *entry* is written or refused, or has to lead.
+
+        Whoever is interrupted here has to :meth:`leave`.
 
         Returns:
             Whether its thread has to lead now.
@@ -56,46 +81,46 @@ class CommitQueue:
         """
         with self._lock:
             self._waiting.append(entry)
-            entry.leads = not self._led
-            self._led = True
-        if not entry.leads:
-            self._wait(entry, patience)
-        return entry.leads
-
-    def _wait(self, entry: Entry, patience: float) -> None:
-        woken = False
-        try:
-            woken = entry.wake.acquire(timeout=patience)
-        except BaseException:  # the thread was interrupted, and nobody may count on it
-            if self.withdraw(entry) and entry.leads:
-                self.hand_over()
-            raise
-        if not woken:
-            if self.withdraw(entry, unless_leading=True):
+            if self._leader is None:
+                self._leader = entry
+        if self._leader is not entry and not entry.wake.acquire(timeout=patience):
+            if self._withdraw(entry):
                 raise StoreUnavailableError("the database is locked by other threads of this process")
             entry.wake.acquire()  # it was taken: what comes of it is known soon
+        return self._leader is entry
 
-    def take(self) -> Sequence[Entry]:
-        """Everything that waits, in the order in which it came."""
+    def take(self, shared: Shared) -> Sequence[Entry]:
+        """Everything that waits, in the order in which it came: it is in the transaction *shared* from now on."""
         with self._lock:
-            taken, self._waiting = self._waiting, []
-        return taken
+            for entry in self._waiting:
+                entry.shared = shared
+            shared.entries, self._waiting = self._waiting, []
+        return shared.entries
 
-    def withdraw(self, entry: Entry, *, unless_leading: bool = False) -> bool:
-        """Take *entry* back; False when it was taken before."""
+    def leave(self, entry: Entry) -> None:
+        """
+        Want nothing more: *entry* waits no more. If it led, the one leads that waits longest, and those it took go on.
+        """
         with self._lock:
-            if entry not in self._waiting or (unless_leading and entry.leads):
+            if entry in self._waiting:
+                self._waiting.remove(entry)
+            if self._leader is entry:
+                self._leader = self._waiting[0] if self._waiting else None
+            if self._leader is not None:
+                self._leader.be_woken()
+        # First the next one, so that its wait for the file and their way home overlap.
+        if entry.shared is not None and entry.shared.leader is entry:
+            for taken in entry.shared.entries:
+                if taken is not entry:
+                    taken.be_woken()
+
+    def _withdraw(self, entry: Entry) -> bool:
+        """Take *entry* back; False when it was taken before, or has to lead."""
+        with self._lock:
+            if entry not in self._waiting or self._leader is entry:
                 return False
             self._waiting.remove(entry)
             return True
-
-    def hand_over(self) -> None:
-        """Let the one lead that waits longest, if anybody waits."""
-        with self._lock:
-            self._led = bool(self._waiting)
-            if self._led:
-                self._waiting[0].leads = True
-                self._waiting[0].wake.release()
 
 
 class CommitGroup:
@@ -126,31 +151,37 @@ class CommitGroup:
             # Those who wait in the queue that was inherited are not in this process.
             queue = self._queue = CommitQueue(os.getpid())
         entry = Entry(write)
-        if queue.join(entry, self._connections.patience):
-            self._lead(queue, entry)
-        if (failure := entry.failure) is not None:
+        try:
+            if queue.join(entry, self._connections.patience):
+                self._lead(queue, entry)
+            self._tell(entry)
+        except BaseException:
+            queue.leave(entry)
+            raise
+        finally:
+            entry.shared = None  # no ring is left that keeps the connection from being let go
+
+    def _lead(self, queue: CommitQueue, own: Entry) -> None:
+        transaction = WriteTransaction(self._connections)
+        shared = Shared(own, transaction)
+        try:
+            with transaction as db:
+                _perform(db, queue.take(shared))
+        except BaseException as error:
+            shared.error = error
+            raise
+        finally:
+            queue.leave(own)
+
+    def _tell(self, entry: Entry) -> None:
+        """Raise what *entry* was refused for, if it was."""
+        shared, failure = entry.shared, entry.failure
+        if failure is None and (shared is None or not shared.transaction.durable):
+            failure = _of_all(None if shared is None else shared.error)
+        if failure is not None:
             entry.failure = None
             self._connections.raise_own(failure)
             raise failure
-
-    def _lead(self, queue: CommitQueue, own: Entry) -> None:
-        taken: Sequence[Entry] = ()
-        try:
-            with WriteTransaction(self._connections) as db:
-                taken = queue.take()
-                _perform(db, taken)
-        except BaseException as error:
-            queue.withdraw(own)
-            for entry in taken:
-                entry.failure = _shared(error)
-            raise
-        finally:
-            # First the next one, so that its wait for the file and their way home overlap.
-            queue.hand_over()
-            for entry in taken:
-                if entry is not own:
-                    entry.leads = False
-                    entry.wake.release()
 
 
 def _perform(db: sqlite3.Connection, taken: Sequence[Entry]) -> None:
@@ -181,8 +212,8 @@ def _perform_apart(db: sqlite3.Connection, taken: Sequence[Entry]) -> None:
         db.execute("RELEASE entry")
 
 
-def _shared(error: BaseException) -> BaseException:
+def _of_all(error: BaseException | None) -> BaseException:
     """What a thread is told of the *error* that another one met on behalf of all; one object for each thread."""
-    if isinstance(error.__cause__, sqlite3.Error):
+    if error is not None and isinstance(error.__cause__, sqlite3.Error):
         return error.__cause__  # each makes its own words of it
     return StoreUnavailableError("the transaction was given up: the thread that led it was interrupted")

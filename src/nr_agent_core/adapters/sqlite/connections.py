@@ -94,12 +94,15 @@ class Connection:
 class WriteTransaction:
     """
     One transaction that writes: all of it is durable after the ``with`` block, or none of it.
+
+    ``durable`` says which, also where the block was interrupted.
     """
 
-    __slots__ = ("_connection", "_db", "_source")
+    __slots__ = ("_connection", "_db", "_source", "durable")
 
     def __init__(self, source: "Connections") -> None:
         self._source, self._connection = source, source.of_this_thread()
+        self.durable = False
 
     def __enter__(self) -> sqlite3.Connection:
         source = self._source
@@ -126,8 +129,11 @@ class WriteTransaction:
             if error is None:
                 try:
                     self._db.execute("COMMIT")
+                    self.durable = True
                 except BaseException as refused:  # noqa: BLE001 - raised below, once nothing is open any more
                     failure = refused
+                    # A key that is pressed while the disk writes is heard behind the commit.
+                    self.durable = not isinstance(refused, sqlite3.Error) and not self._db.in_transaction
             if failure is not None:
                 self._roll_back()
         finally:

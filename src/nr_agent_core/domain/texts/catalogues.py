@@ -97,13 +97,15 @@ def flat(language: str, nested: Mapping[str, object], before: str = "") -> dict[
     A table of plural forms is one entry.
 
     Raises:
-        CatalogueError: an entry is neither a text nor a table. It is named.
+        CatalogueError: an entry is neither a text nor a table, or stands twice, dotted and nested. It is named.
     """
     entries: dict[str, Entry] = {}
     for name, value in nested.items():
         key = f"{before}{name}"
         if key == "language":
             continue
+        if key in entries:
+            raise CatalogueError(language, key, "stands twice")
         if isinstance(value, str):
             entries[key] = value
         elif not isinstance(value, Mapping) or not value or before.count(".") > _DEEPEST:
@@ -113,7 +115,10 @@ def flat(language: str, nested: Mapping[str, object], before: str = "") -> dict[
                 raise CatalogueError(language, key, "has a plural form that is no text")
             entries[key] = dict(value)
         else:
-            entries.update(flat(language, value, f"{key}."))
+            below = flat(language, value, f"{key}.")
+            if twice := entries.keys() & below.keys():
+                raise CatalogueError(language, min(twice), "stands twice")
+            entries.update(below)
     return entries
 
 

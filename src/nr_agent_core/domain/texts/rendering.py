@@ -24,6 +24,8 @@ LONGEST_LIST = 20
 LONGEST_VALUE = 200
 """How many characters of one value are shown."""
 
+_BEYOND_NUMBERS = 10**LONGEST_VALUE
+
 
 class Translating(Protocol):
     """
@@ -97,7 +99,7 @@ def _host_text(translator: Translating, key: str, ready: Arguments, language: st
 
 
 def _argument(value: object, language: str, translator: Translating | None) -> str | int:
-    if isinstance(value, int) and not isinstance(value, bool):
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) < _BEYOND_NUMBERS:
         return value
     if isinstance(value, (list, tuple, set, frozenset)):
         return _listed(value, language, translator)
@@ -120,6 +122,9 @@ def _member(value: object, language: str, translator: Translating | None) -> str
             known = isinstance(kind, str) and _catalogue(key, (FALLBACK_LANGUAGE,)) is not None
             shown = _plain(reference)
             return _render(key, {"reference": shown}, language, translator) if known else shown
+        return _render(_MISSING, {}, language, translator)
+    if isinstance(value, int) and abs(value) >= _BEYOND_NUMBERS:
+        # Nobody counts that far, and Python refuses to write some of them.
         return _render(_MISSING, {}, language, translator)
     if isinstance(value, (str, int, float)) and str(value).strip():
         return _plain(str(value))

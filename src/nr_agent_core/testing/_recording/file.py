@@ -13,6 +13,7 @@ import hashlib
 import json
 import math
 import os
+import threading
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -157,7 +158,7 @@ def save(path: Path, recording: Recording) -> bytes:
     content = _content(recording)
     place = Path(os.path.realpath(path))
     place.parent.mkdir(parents=True, exist_ok=True)
-    beside = place.with_name(f".{place.name}.{os.getpid()}.new")
+    beside = place.with_name(f".{place.name}.{os.getpid()}.{threading.get_ident()}.new")
     try:
         with beside.open("wb") as file:
             file.write(content)

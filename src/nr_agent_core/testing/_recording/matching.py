@@ -23,6 +23,9 @@ PARTS = ("system", "tools", "messages")
 SHORTEST_SECRET = 4
 """Characters. A shorter one would take texts away that are none."""
 
+_JSON_IN_JSON = 3
+"""Arguments of a call are JSON, in an answer that is JSON, in what a provider gives, which may be JSON of such."""
+
 Outline: TypeAlias = dict[str, str]
 """What stands at each place of a request."""
 
@@ -56,21 +59,34 @@ class Secrets:
                 type(named),
                 f"texts of four characters or more, none of them in {SECRET!r}",
             )
-        # Inside JSON that is a text itself a secret may be written in other ways.
-        escaped = {json.dumps(secret, ensure_ascii=ascii_)[1:-1] for secret in found for ascii_ in (True, False)}
-        self._named = sorted({*found, *escaped}, key=lambda secret: (-len(secret), secret))
+        written = set(found)
+        for _ in range(_JSON_IN_JSON):
+            # Inside JSON that is a text itself a secret may be written in other ways.
+            written |= {json.dumps(secret, ensure_ascii=ascii_)[1:-1] for secret in written for ascii_ in (True, False)}
+        self._named = sorted(written, key=lambda secret: (-len(secret), secret))
 
-    def without(self, value: Any) -> Any:
-        """*value*, JSON, its texts without secrets. Applied again it changes nothing."""
+    def without(self, value: Any, *, names: bool = False) -> Any:
+        """
+        *value*, JSON, its texts without secrets. Applied again it changes nothing.
+
+        Args:
+            value: a form, whose own names stay, or a part of one.
+            names: whether the names of its fields are texts too, as they are below ``parameters``.
+        """
         if isinstance(value, str):
             text = well_formed(value)
             for secret in self._named:
                 text = text.replace(secret, SECRET)
             return redact(text)
         if isinstance(value, list):
-            return [self.without(entry) for entry in value]
+            return [self.without(entry, names=names) for entry in value]
         if isinstance(value, dict):
-            return {well_formed(name): self.without(entry) for name, entry in value.items()}
+            return {
+                self.without(name) if names else well_formed(name): self.without(
+                    entry, names=names or name == "parameters"
+                )
+                for name, entry in value.items()
+            }
         return value
 
     def of_stream(self, pieces: Iterable[str], *, whole: bool) -> tuple[str, ...]:

@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Any, Self
 
-import attrs
-
 from nr_agent_core.domain.errors import ProviderError
 from nr_agent_core.domain.failures import chain, classify
 from nr_agent_core.domain.model_dialogue import ModelAnswer
@@ -43,7 +41,7 @@ class OpenExchange:
         if error is None:
             self.end(Broken.CUT)
         elif isinstance(error, Exception):
-            self.end(failed(error))
+            self.fail(error)
         elif self._told:
             # Of one that told nothing there is nothing to replay.
             self.end(Broken.GIVEN_UP)
@@ -55,6 +53,10 @@ class OpenExchange:
         elif self._told is not None:
             self._told.append(piece)
 
+    def fail(self, error: Exception) -> None:
+        """It failed."""
+        self.end(failed(error, self._secrets))
+
     def end(self, outcome: Outcome) -> None:
         """What came of it; the first word counts."""
         if self._over:
@@ -63,15 +65,15 @@ class OpenExchange:
         whole = isinstance(outcome, ModelAnswer)
         if isinstance(outcome, ModelAnswer):
             outcome = answer_of(self._secrets.without(answer_form(outcome)))
-        elif isinstance(outcome, Failed):
-            outcome = attrs.evolve(outcome, text=self._secrets.without(outcome.text))
         pieces = None if self._told is None else self._secrets.of_stream(self._told, whole=whole)
         self._keep(Exchange(self._asked, pieces, outcome))
 
 
-def failed(error: Exception) -> Failed:
+def failed(error: Exception, secrets: Secrets) -> Failed:
     """A failure as it is recorded: its class, its text without secrets, addresses and paths (F3)."""
     seconds: Iterator[Any] = (getattr(level, "retry_after", None) for level in chain(error))
     after = next((found for found in seconds if isinstance(found, int | float) and 0 <= found < math.inf), None)
     text = str(error) if isinstance(error, ProviderError) else f"{type(error).__name__}: {error}"
-    return Failed(classify(error), sanitise(text), None if after is None else float(after))
+    # Before the text is cut: half a secret looks like nothing that is known.
+    safe = secrets.without(sanitise(secrets.without(text)))
+    return Failed(classify(error), safe, None if after is None else float(after))
