@@ -4,10 +4,14 @@ The pages of the reference that are made from docstrings: which name stands on w
 Needs no Sphinx, so that the tests can compare it with the snapshot of the public API.
 """
 
+import ast
 import importlib
+import inspect
 import re
+import sys
 import types
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 from tests.test_public_api import exported_names, public_modules
@@ -118,12 +122,35 @@ def _module(module: str, own: list[str], elsewhere: dict[str, str]) -> str:
         lines.append(f"   :members: {', '.join(described)}")
     lines.append("")
     for name in values:
-        lines += [f".. autodata:: {module}.{name}", "   :no-value:", ""]
+        lines += [
+            f".. py:data:: {name}",
+            f"   :module: {module}",
+            "",
+            *(f"   {line}" for line in _sentences(module, name)),
+            "",
+        ]
     if elsewhere:
         lines.append("Also found here:\n")
         lines += [f"- :py:obj:`{module}.{name} <{home}.{name}>`" for name, home in elsewhere.items()]
         lines.append("")
     return "\n".join(lines)
+
+
+def _sentences(module: str, name: str) -> list[str]:
+    """What stands below the assignment of a value, in whichever module of the package it is assigned."""
+    for home in (module, *sorted(each for each in sys.modules if each.startswith(f"{module}."))):
+        lines = ast.parse(inspect.getsource(sys.modules[home])).body
+        for assigned, below in pairwise(lines):
+            match assigned, below:
+                case (
+                    ast.Assign(targets=[ast.Name(id=found)]) | ast.AnnAssign(target=ast.Name(id=found)),
+                    ast.Expr(value=ast.Constant(value=str(told))),
+                ) if found == name:
+                    return inspect.cleandoc(told).splitlines()
+    value = getattr(sys.modules[module], name)
+    if callable(value) and value.__doc__:
+        return inspect.cleandoc(value.__doc__).splitlines()
+    raise LookupError(f"nothing is said of {module}.{name}")
 
 
 def _has_docstring(value: object) -> bool:

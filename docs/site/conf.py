@@ -20,7 +20,7 @@ copyright = author  # noqa: A001  the name that Sphinx reads
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "site_build"]
 
 root_doc = "docs/index"
-include_patterns = ["README.md", "CHANGELOG.md", "docs/**", "tests/data/README.md"]
+include_patterns = ["*.md", "docs/**", "tests/data/README.md", "changelog.d/README.md"]
 exclude_patterns = [".*", "build", "mutants", "docs/site"]
 nitpicky = False
 

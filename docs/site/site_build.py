@@ -30,6 +30,10 @@ NAVIGATION = (
             "Labelled answers <../tests/data/README>",
             "generated/decisions",
             "../CHANGELOG",
+            "../CONTRIBUTING",
+            "../SECURITY",
+            "../RELEASING",
+            "../changelog.d/README",
         ),
     ),
 )

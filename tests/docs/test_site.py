@@ -37,7 +37,7 @@ def test_every_public_name_is_described(api_pages: ModuleType) -> None:
 
 def _on_a_page(name: str, text: str) -> bool:
     module, _, last = name.rpartition(".")
-    if f".. autodata:: {name}\n" in text:
+    if f".. py:data:: {last}\n   :module: {module}\n" in text:
         return True
     members = re.search(rf"^\.\. automodule:: {re.escape(module)}\n   :members: (.*)$", text, re.MULTILINE)
     return members is not None and last in members[1].split(", ")

@@ -65,7 +65,7 @@ def test_the_metadata_says_what_the_project_says(distributions):
 
 def test_a_chat_is_embedded_where_there_is_no_checkout(bare: Environment):
     """The program of the README, from the wheel alone: a card, an approval, an answer."""
-    (program,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    program, *_ = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
     told = bare.run(f"{program}\nimport nr_agent_core\nprint(nr_agent_core.__file__)")
 
     assert told.returncode == 0, told.stderr

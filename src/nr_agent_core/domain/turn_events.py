@@ -153,3 +153,4 @@ TurnEvent: TypeAlias = (
     | TurnLeft
     | MessageNotTaken
 )
+"""What a stream of a turn tells while the turn happens, and how it ended."""

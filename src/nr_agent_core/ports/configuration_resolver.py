@@ -12,6 +12,7 @@ from nr_agent_core.domain.value import Value
 from nr_agent_core.ports.model_provider import AnyModel
 
 MOST_ROUNDS = 20
+"""The most rounds of a run that a configuration may allow."""
 
 
 @attrs.frozen(kw_only=True, repr=False, eq=False)

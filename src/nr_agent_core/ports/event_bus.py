@@ -8,6 +8,7 @@ from typing import Protocol
 from nr_agent_core.domain.provenance import AiRecordWritten
 
 Listener = Callable[[AiRecordWritten], object]
+"""Who hears of writes; what it returns is not looked at."""
 
 
 class EventBus(Protocol):

@@ -72,6 +72,7 @@ class LetGo(Value):
 
 
 Change: TypeAlias = OpenConversation | AddMessages | AppendEvents | LetGo
+"""One change of a commit."""
 
 
 class UnitOfWork(ConversationStore, RunStore, Protocol):

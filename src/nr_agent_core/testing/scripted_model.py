@@ -27,7 +27,9 @@ class Cut(Value):
 
 
 Said: TypeAlias = str | ModelAnswer | Cut | BaseException
+"""What a scripted model answers: a text, an answer with calls, a stream that is cut, or an error that it raises."""
 Scripted: TypeAlias = Said | Callable[[ModelRequest], Said]
+"""The same, or a function of the question that says it."""
 
 
 class ScriptUsedUpError(AssertionError):

@@ -65,6 +65,7 @@ NASTY = (
 """Texts that stores, wires and patterns get wrong; all of them valid."""
 
 HEX = "0123456789abcdef"
+"""The digits of digests and keys."""
 
 _numbers, _counts = st.integers(0, 20), st.integers(0, 10**6)
 

@@ -24,6 +24,7 @@ from nr_agent_core.domain.tool_result import Outcome, RecordReference, RecordWri
 from nr_agent_core.ports.unit_of_work import AppendEvents
 
 TOOL = "save_page"
+"""The tool that a script's calls name."""
 _DIGEST = "0" * 64
 
 
