@@ -190,7 +190,7 @@ async def form_of(request: Request) -> Mapping[str, str]:
     The fields of a posted form, each once.
 
     Raises:
-        RefusedError: too large, no form, or without the token of this session.
+        RefusedError: too large, no form, or without the token of this sign-in.
     """
     body = await body_of(request)
     try:

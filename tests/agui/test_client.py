@@ -4,7 +4,6 @@ The client that the protocol's authors publish, under node, against a real serve
 
 import contextlib
 import json
-import shutil
 import subprocess
 import threading
 from collections.abc import AsyncIterator, Iterator
@@ -24,6 +23,7 @@ from nr_agent_core.adapters.agui.encoder import BEAT
 from nr_agent_core.adapters.memory import MemoryStore
 from nr_agent_core.testing import ManualClock, round_of
 from tests.chat.world import CREATE, World
+from tests.npm import installed
 
 pytestmark = pytest.mark.agui_client
 
@@ -34,17 +34,7 @@ PATIENCE = 60
 @pytest.fixture(scope="module")
 def client_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the client from npm; skipped, with the reason, where there is none."""
-    if shutil.which("npm") is None or shutil.which("node") is None:
-        pytest.skip(f"{CLIENT} is not tested: there is no npm or no node")
-    home = tmp_path_factory.mktemp("npm")
-    command = ["npm", "install", "--no-audit", "--no-fund", "--prefix", str(home), CLIENT]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        pytest.skip(f"{CLIENT} cannot be installed: {error}")
-    if done.returncode != 0:
-        pytest.skip(f"{CLIENT} cannot be installed: {(done.stderr or done.stdout).strip()[-300:]}")
-    return home
+    return installed(CLIENT, tmp_path_factory.mktemp("npm"))
 
 
 @contextlib.contextmanager

@@ -3,7 +3,6 @@ The SDK's own schema and reader, under node. Run by ``make agui``.
 """
 
 import json
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from nr_agent_core.adapters.memory import MemoryStore
 from nr_agent_core.testing import ManualClock
 from tests.ai_sdk.streams import ANSWER, encoded, story
 from tests.chat.world import ANNA, World
+from tests.npm import installed
 
 pytestmark = pytest.mark.agui_client
 
@@ -24,17 +24,7 @@ SDK = "ai@6.0.326"
 @pytest.fixture(scope="module")
 def sdk_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the SDK from npm; skipped, with the reason, where there is none."""
-    if shutil.which("npm") is None or shutil.which("node") is None:
-        pytest.skip(f"{SDK} is not tested: there is no npm or no node")
-    home = tmp_path_factory.mktemp("npm")
-    command = ["npm", "install", "--no-audit", "--no-fund", "--prefix", str(home), SDK]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        pytest.skip(f"{SDK} cannot be installed: {error}")
-    if done.returncode != 0:
-        pytest.skip(f"{SDK} cannot be installed: {(done.stderr or done.stdout).strip()[-300:]}")
-    return home
+    return installed(SDK, tmp_path_factory.mktemp("npm"))
 
 
 def read(home: Path, folder: Path, *streams: str) -> list[dict[str, Any]]:

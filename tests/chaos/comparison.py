@@ -26,8 +26,8 @@ READING = ToolEffect.READ_ONLY.value
 _EXPECTED = {"AccessDeniedError", "DecisionRefusedError", "LeaseHeldError", "StaleAppendError", "StoreUnavailableError"}
 """What a caller may be told under chaos; anything else is a matter of its own."""
 _ALL = 10**9
+# Seconds after which a worker that was taken for gone may still say what it took; it is stopped for 3 at most.
 _SAID_LATE = 4.0
-"""Seconds after which a worker that was taken for gone may still say what it took; it is stopped for 3 at most."""
 
 
 class Violation(tuple[str, str]):
@@ -153,8 +153,9 @@ class Comparison:
             expired = name in waits and has_expired(chat, name)
             self._require(len(view.messages) == len(messages) + expired, f"conversation {name} is not shown whole")
             awaiting = view.status is ConversationStatus.AWAITING_APPROVAL
-            waiting = name in waits and not expired
-            self._require(awaiting == waiting, f"conversation {name} is shown as {view.status.value}")
+            self._require(
+                awaiting == (name in waits and not expired), f"conversation {name} is shown as {view.status.value}"
+            )
             self._require((view.card is not None) == awaiting, f"a card of conversation {name} is missing, or too much")
         chat.close()
 
@@ -338,10 +339,9 @@ class Comparison:
         There another worker takes one only after somebody took the first one's for gone, and said so before. Whoever
         had taken it then may say so a little later: a worker that is taken for gone is often just slow.
         """
-        told = sorted((*line, life) for life, line in lines(self._folder, "hands"))
         in_hand = defaultdict[str, list[tuple[float, str, str]]](list)
         freed = defaultdict[str, float](lambda: -_SAID_LATE)
-        for at, what, run_id, life in told:
+        for at, what, run_id, life in sorted((*line, life) for life, line in lines(self._folder, "hands")):
             tale = self.tales.get(run_id)
             place = run_id if tale is None else tale.row.conversation or run_id
             if what == "freed":

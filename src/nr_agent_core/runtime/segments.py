@@ -96,16 +96,16 @@ class Segments(StoredRuns):
         run = Run(run_id)
         owner = reader.id if owner is None else owner
         configuration, failed = self._configured(conversation, owner)
-        wishes = well_formed(reader.instructions) or None
+        bare = conversation is None
         started = Started(
             owner,
             DEFAULT_ROUNDS if configuration is None else configuration.max_rounds,
             conversation,
             message,
             None if queued else self.wiring.ids.segment_token(),
-            text=text if conversation is None else None,
+            text=text if bare else None,
             # A worker has no reader: what this one wishes goes with the run.
-            instructions=wishes if conversation is None or self.wiring.queue is not None else None,
+            instructions=(well_formed(reader.instructions) or None) if bare or self.wiring.queue else None,
         )
         if configuration is None or configuration.model is None:
             ended = failed or not_configured(configuration)
@@ -117,11 +117,8 @@ class Segments(StoredRuns):
             waiting = run.after(started)
             self.wiring.commit((*opening_changes, AppendEvents(waiting, 0, (started,))), connection)
             return SegmentEnd(waiting)
-        return (
-            yield from self.perform(
-                run, (started,), configuration, reader=reader, text=text, opening_changes=opening_changes
-            )
-        )
+        told = self.perform(run, (started,), configuration, reader=reader, text=text, opening_changes=opening_changes)
+        return (yield from told)
 
     def _configured(self, conversation: str | None, owner: str) -> tuple[Configuration | None, RunFailed | None]:
         """What is in force; with a resolver that fails, the end of the run: the turn fails, the chat works on (G0)."""
