@@ -159,26 +159,3 @@ class Plan:
 def shares_hands(plan: Plan) -> bool:
     """Whether several workers may be brought one run at a time: threads have nobody who would tell them."""
     return plan.store == "sqlite"
-
-
-def _known(row: Written, tale: Tale) -> bool:
-    call = tale.calls.get(row.call)
-    if call is not None and call.unknown:
-        return True
-    if row.record is None:
-        return call is not None and call.succeeded
-    return any(record == row.record for _, record, _ in tale.writes)
-
-
-def _told_later(message: Message) -> bool:
-    """Whether it is the line that answers a message after the run was ended outside (C4)."""
-    codes = [notice.code for notice in message.notices]
-    return not message.text and codes == [NoticeCode.RUN_FINISHED_OUTSIDE]
-
-
-def _entry(written: Any) -> Entry:
-    return written.correlation_id, str(written.reference), written.kind.value
-
-
-def _rows(path: Path) -> list[Any]:
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
