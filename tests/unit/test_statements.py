@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nr_agent_core.domain import statements as package
@@ -165,6 +165,8 @@ def test_a_number_that_was_given_in_any_form_is_known(number: int, form: str, an
 
 
 @given(st.integers(1000, 10**9))
+@example(1130)
+@example(20261)
 def test_a_number_that_nothing_holds_is_named(number: int) -> None:
     """Neither longer numbers that contain it nor other numbers make it known (V7)."""
     given_texts = (f"{number}0", f"1{number}", "pages:12", "2026-11-30")

@@ -181,11 +181,13 @@ def merge_writes(known: tuple[RecordWrite, ...], more: tuple[RecordWrite, ...]) 
     """
     *known* and *more* with one entry per record; the higher ranking kind stays (T5).
     """
-    merged = {write.reference: write for write in known}
+    # Keyed by plain pairs, which hash fast: a call may name thousands of records, one by one.
+    merged = {(write.reference.table, write.reference.uid): write for write in known}
     for write in more:
-        before = merged.get(write.reference)
+        key = (write.reference.table, write.reference.uid)
+        before = merged.get(key)
         if before is None or _RANK[write.kind] > _RANK[before.kind]:
-            merged[write.reference] = write
+            merged[key] = write
     return tuple(merged.values())
 
 

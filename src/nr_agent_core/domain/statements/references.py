@@ -157,9 +157,9 @@ class Told:
         if bare in self._low and re.search(rf"(?<!\d)0*{bare}(?!\d)", self._low):
             return True
         if len(bare) > 3:
-            # Written in groups: 4.711, 4,711, 4 711, or with hyphens.
+            # Written in groups: 4.711, 4,711, 4 711, or with hyphens; not a part of a longer one, as 11-30 of a date.
             grouped = r"[.,'’\s_/-]?".join(bare)
-            if re.search(rf"(?<!\d)0*{grouped}(?!\d)", self._low):
+            if re.search(rf"(?<!\d)(?<!\d[./-])0*{grouped}(?![./-]?\d)", self._low):
                 return True
         if self._ranges is None:
             found = ((int(match[1]), int(match[2])) for match in _patterns()["range"].finditer(self._low))
