@@ -24,11 +24,9 @@ from nr_agent_core import (
     MessageView,
     NoticeCode,
     NoticeView,
-    ReplyCode,
     SendOutcome,
     Sent,
 )
-from nr_agent_core.domain.texts import reply_sentence
 
 MESSAGE_LIMIT = 100_000
 """Bytes, as the library's own default."""
@@ -179,7 +177,6 @@ async def _page(
 async def thread_html(host: Host, view: ConversationView, visitor: Visitor, *, old: bool = False) -> str:
     """The conversation as HTML: messages, notices, the failure, the card, how it stands."""
     language = visitor.words.language
-    waits = view.status.value == "awaiting_approval" and view.card is None and not old
     await host.known_writes()
     runs = {message.run_id for message in view.messages if message.run_id is not None}
     written = await to_thread(host.records.by_run, runs)
@@ -194,7 +191,6 @@ async def thread_html(host: Host, view: ConversationView, visitor: Visitor, *, o
         view=view,
         messages=[_message(message, written) for message in view.messages],
         card=None if view.card is None or old else card_values(view.card),
-        elsewhere=reply_sentence(ReplyCode.APPROVAL_PENDING_ELSEWHERE, language) if waits else None,
         can_retry=not old and _can_retry(view),
         old=old,
     )

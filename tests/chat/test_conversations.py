@@ -4,6 +4,7 @@ How a conversation stands and is seen, ended and tried again (O1, O3, O4, R8, R9
 
 from typing import Any
 
+import attrs
 import pytest
 
 from nr_agent_core import (
@@ -55,6 +56,7 @@ TABLE: list[tuple[Maker, ConversationStatus, str, ReplyCode | None]] = [
     (made.unreadable_waiting, AWAITING, HERE, ReplyCode.NOTHING_TO_RETRY),
     (made.unreadable_expired, PROCESSING, HERE, ReplyCode.NOTHING_TO_RETRY),
 ]
+WAITING = (made.waiting, made.waiting_elsewhere, made.waiting_four_eyes)
 NAMES = [maker.__name__ for maker, *_ in TABLE]
 
 
@@ -65,6 +67,18 @@ def test_a_status_is_that_of_the_last_run(world: World, maker: Maker, status: Co
 
     assert chat.view(conversation, ANNA).status is status
     assert chat.view(conversation, ROOT).status is status
+
+
+@pytest.mark.parametrize("maker", [cell[0] for cell in TABLE], ids=NAMES)
+@pytest.mark.parametrize("reader", [ANNA, attrs.evolve(ANNA, language="en")], ids=["de", "en"])
+def test_a_view_says_what_go_on_would_be_answered(world: World, maker: Maker, reader: Reader) -> None:
+    """While a decision waits, in the reader's language; else, and where nobody can decide, it says nothing (C2, O3)."""
+    chat, conversation = maker(world)
+    view = chat.view(conversation, reader)
+    held = chat.send("weiter", reader, conversation=conversation)
+
+    assert view.waiting == (held.text if held.outcome is SendOutcome.HELD else None)
+    assert (view.waiting is not None) == (maker in WAITING)
 
 
 @pytest.mark.parametrize(("maker", "ended"), [(cell[0], cell[2]) for cell in TABLE], ids=NAMES)

@@ -18,6 +18,7 @@ PROMISED = {
     "docs/how-to/embed-a-chat.md": [
         "SendOutcome.ACCEPTED RunStatus.WAITING_FOR_APPROVAL",
         "awaiting_approval None",
+        r"A decision is still needed, and somebody else has to take it\. A message does not decide\.",
         "held .+",
         "create_page New draft 'Team'",
         "Team completed",

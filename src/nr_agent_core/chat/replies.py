@@ -26,11 +26,14 @@ class Replies:
         self, outcome: SendOutcome, conversation: str, last: RunRow | None, code: ReplyCode, reader: Reader
     ) -> Sent:
         """A call answered by *code*, about the conversation's *last* run."""
+        run_id, status = (None, None) if last is None else (last.id, last.status)
+        return Sent(outcome, conversation, run_id, status, code, self.sentence(code, reader))
+
+    def sentence(self, code: ReplyCode, reader: Reader) -> str:
+        """The sentence of *code* for *reader*."""
         from nr_agent_core.domain.texts import reply_sentence  # what is accepted says nothing
 
-        sentence = reply_sentence(code, reader.language, translator=self._translator)
-        run_id, status = (None, None) if last is None else (last.id, last.status)
-        return Sent(outcome, conversation, run_id, status, code, sentence)
+        return reply_sentence(code, reader.language, translator=self._translator)
 
     def notice_label(self, notice: Notice, reader: Reader) -> str:
         """The label of *notice* for *reader*."""

@@ -89,8 +89,9 @@ class ConversationView(Value):
     """
     A conversation rendered for one reader (O3).
 
-    ``card`` is there while a decision waits that this reader may take. ``more`` says that older
-    messages exist.
+    ``card`` is there while a decision waits that this reader may take. ``waiting`` is a sentence for
+    this reader while any decision waits: to take it on the card, or that somebody else has to (C2).
+    ``more`` says that older messages exist.
     """
 
     id: str
@@ -99,3 +100,4 @@ class ConversationView(Value):
     error: ErrorView | None = None
     card: Card | None = None
     more: bool = False
+    waiting: str | None = None

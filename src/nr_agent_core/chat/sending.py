@@ -293,9 +293,8 @@ class Sending:
     def _held(self, at: _Standing, reader: Reader) -> Sent:
         """C2: the decision is taken on the card, or elsewhere by somebody who may."""
         row = at.row
-        code = ReplyCode.APPROVAL_PENDING_ELSEWHERE
-        if at.run is not None and self._runtime.cards.may_approve(at.run, reader):
-            code = ReplyCode.APPROVAL_PENDING
+        elsewhere = ReplyCode.APPROVAL_PENDING_ELSEWHERE
+        code = elsewhere if at.run is None else self._runtime.cards.held_by(at.run, reader)
         return self._replies.sent(SendOutcome.HELD, row.id, row.last_run, code, reader)
 
     def _busy(self, conversation: str, last: RunRow | None, reader: Reader) -> Sent:

@@ -10,6 +10,7 @@ from nr_agent_core.domain.errors import NotFoundError, RunUnreadableError, Store
 from nr_agent_core.domain.failures import FailureCode, link_target
 from nr_agent_core.domain.notices import Notice, NoticeCode
 from nr_agent_core.domain.reader import Reader
+from nr_agent_core.domain.run import Run
 from nr_agent_core.domain.run_status import RunStatus
 from nr_agent_core.domain.texts import failure_sentence
 from nr_agent_core.ports.conversation_store import ConversationRow
@@ -32,7 +33,9 @@ class Views:
         """See :meth:`Chat.view`."""
         limit = whole_number("the limit of a view", limit, least=1)
         before = None if before is None else whole_number("the position before which a view ends", before, least=0)
-        card, last = self.card(row.last_run, reader), row.last_run
+        last = row.last_run
+        run = self._run_that_waits(last)
+        card = None if run is None else self._runtime.cards.card(run, reader)
         if last is not None and card is None and not last.status.settled:
             # Looking may have ended it: its approval had expired.
             last = self._runtime.segments.store.run_row(last.id)
@@ -44,18 +47,27 @@ class Views:
             self.error(last, reader),
             card,
             bool(messages) and messages[0].position > 0,
+            self._waiting(run, reader),
         )
+
+    def _waiting(self, run: Run | None, reader: Reader) -> str | None:
+        if run is None or run.status is not RunStatus.WAITING_FOR_APPROVAL:
+            return None
+        return self._replies.sentence(self._runtime.cards.held_by(run, reader), reader)
 
     def card(self, last: RunRow | None, reader: Reader) -> Card | None:
         """The card of the run that waits, for a reader who may decide on it."""
+        run = self._run_that_waits(last)
+        return None if run is None else self._runtime.cards.card(run, reader)
+
+    def _run_that_waits(self, last: RunRow | None) -> Run | None:
         if last is None or last.status is not RunStatus.WAITING_FOR_APPROVAL:
             return None
         segments = self._runtime.segments
         try:
-            run = segments.settle_expired(segments.load(last.id))
+            return segments.settle_expired(segments.load(last.id))
         except (NotFoundError, RunUnreadableError, StoredFormError):
             return None
-        return self._runtime.cards.card(run, reader)
 
     def _message(self, message: Message, reader: Reader) -> MessageView:
         notices = tuple(self._notice(message, notice, reader) for notice in message.notices)

@@ -3,6 +3,7 @@ The card of a waiting run, as one reader sees it (A1, A3, T11).
 """
 
 from nr_agent_core.domain.approvals import Card, call_cards
+from nr_agent_core.domain.notices import ReplyCode
 from nr_agent_core.domain.reader import Reader
 from nr_agent_core.domain.run import Run
 from nr_agent_core.domain.run_events import ApprovalRequested
@@ -49,6 +50,10 @@ class Cards:
         subject = Subject(run.owner, run.conversation, run.id)
         may = self._wiring.access.may(reader.id, Action.DECIDE, subject)
         return may and self._second_eye_sees(run, reader)
+
+    def held_by(self, run: Run, reader: Reader) -> ReplyCode:
+        """Where the decision on *run*, which waits, is taken: on the card of *reader*, or elsewhere (C2)."""
+        return ReplyCode.APPROVAL_PENDING if self.may_approve(run, reader) else ReplyCode.APPROVAL_PENDING_ELSEWHERE
 
     def _asked_at(self, run: Run) -> float:
         """When the previews were made: late outcomes may stand behind the request in the stream."""
