@@ -161,8 +161,8 @@ wagtail: $(WAGTAIL)/.ok
 		examples.wagtail_site.asgi:application)
 
 wagtail-test: $(WAGTAIL)/.ok
-	$(WAGTAIL)/bin/python -m pytest -q tests/wagtail
-	WAGTAIL_TESTS_ON=postgres $(WAGTAIL)/bin/python -m pytest -q tests/wagtail
+	$(WAGTAIL)/bin/python -m pytest -q --numprocesses=$(WORKERS) tests/wagtail
+	WAGTAIL_TESTS_ON=postgres $(WAGTAIL)/bin/python -m pytest -q --numprocesses=$(WORKERS) tests/wagtail
 
 package: $(VENV)/.ok-release
 	rm -rf dist

@@ -95,11 +95,11 @@ client.force_login(anna)
 assert "Nothing waits" in client.get("/chat/inbox/").content.decode()
 answer = client.post("/chat/new/", {"text": "A note about milk, please."}, follow=True)
 at, page = answer.redirect_chain[-1][0], answer.content.decode()
-digest = re.search(r'name="digest" value="(\w+)"', page)[1]
+card = re.search(r'name="card" value="([\w:]+)"', page)[1]
 page = client.post(f"{at}send/", {"text": "go on"}, follow=True).content.decode()
 assert "a message does not decide" in page
 for _ in range(2):
-    page = client.post(f"{at}decide/", {"decision": "approve", "digest": digest}, follow=True).content.decode()
+    page = client.post(f"{at}decide/", {"decision": "approve", "card": card}, follow=True).content.decode()
 assert "notes:note-milk (created)" in page, page
 assert client.post(f"{at}stream/", {"text": "x"}).status_code == 400  # no event loop here
 assert Conversation.objects.filter(title="milk").count() == 1

@@ -59,15 +59,15 @@ class Person:
         """The page of a conversation."""
         return text_of(self.client.get(reverse("chat:show", args=[conversation])))
 
-    def digest(self, conversation: str) -> str:
+    def card(self, conversation: str) -> str:
         """Of the card that stands there."""
-        found = re.search(r'name="digest" value="(\w+)"', self.sees(conversation))
+        found = re.search(r'name="card" value="([\w:]+)"', self.sees(conversation))
         assert found is not None, "there is no card"
         return found[1]
 
-    def decide(self, conversation: str, decision: str, digest: str | None = None) -> HttpResponse:
+    def decide(self, conversation: str, decision: str, card: str | None = None) -> HttpResponse:
         """Press a button of the card; the page that then stands."""
-        body = {"decision": decision, "digest": digest or self.digest(conversation)}
+        body = {"decision": decision, "card": card or self.card(conversation)}
         return self.client.post(reverse("chat:decide", args=[conversation]), body, follow=True)
 
     def inbox(self) -> str:
@@ -77,8 +77,8 @@ class Person:
     def decide_in_inbox(self, decision: str) -> HttpResponse:
         """Press a button of the only card in there."""
         page = self.inbox()
-        (at,), (digest,) = re.findall(r'action="([^"]*inbox/\w+/)"', page), re.findall(r'"digest" value="(\w+)"', page)
-        return self.client.post(at, {"decision": decision, "digest": digest}, follow=True)
+        (at,), (card,) = re.findall(r'action="([^"]*inbox/\w+/)"', page), re.findall(r'"card" value="([\w:]+)"', page)
+        return self.client.post(at, {"decision": decision, "card": card}, follow=True)
 
 
 class Site:

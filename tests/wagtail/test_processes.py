@@ -128,7 +128,7 @@ def test_a_story_under_an_event_loop(site: Site, server: Server | None) -> None:
             },
         )
         body = {"csrfmiddlewaretoken": token(seen), "decision": "approve"}
-        body["digest"] = re.search(r'name="digest" value="(\w+)"', seen)[1]
+        body["card"] = re.search(r'name="card" value="([\w:]+)"', seen)[1]
         seen = client.post(f"{at}decide/", data=body).text
         assert ">Team</a>" in seen
         answer = told(client, f"{at}stream/", "Beschreibe bitte die Startseite.", seen)
@@ -157,10 +157,10 @@ def test_a_story_in_threads_with_a_worker(site: Site, server: Server | None) -> 
         body = {"csrfmiddlewaretoken": token(first), "text": text}
         until(lambda: worker.poll() is None and _installed(site, server))
         at = client.post("/admin/assistant/new/", data=body).url.removeprefix(f"http://127.0.0.1:{port}")
-        until(lambda: 'name="digest"' in client.get(f"{at}part/").text)
+        until(lambda: 'name="card"' in client.get(f"{at}part/").text)
         seen = client.get(at).text
         body = {"csrfmiddlewaretoken": token(seen), "decision": "approve"}
-        body["digest"] = re.search(r'name="digest" value="(\w+)"', seen)[1]
+        body["card"] = re.search(r'name="card" value="([\w:]+)"', seen)[1]
         client.post(f"{at}decide/", data=body)
         until(lambda: ">Team</a>" in client.get(f"{at}part/").text)
         news_list = client.get(reverse("wagtailadmin_explore", args=[news])).text

@@ -35,11 +35,11 @@ def give(group: str, section: str) -> None:
 def test_without_the_right_to_the_page_nobody_decides(editor: Person, second: Person, site: Site) -> None:
     """The second editor has no right to the news: the inbox is empty, and the ids alone open nothing."""
     conversation = ask(editor)
-    digest = editor.digest(conversation)
+    card = editor.card(conversation)
     (item,) = site.chat.runtime.inbox(editor.id)
 
     assert "Nothing waits" in shown(second.inbox())
-    body = {"decision": "approve", "digest": digest}
+    body = {"decision": "approve", "card": card}
     assert second.client.post(reverse("chat:decide", args=[conversation]), body).status_code == 404
     assert second.client.post(reverse("chat:decide_in_inbox", args=[item.run_id]), body).status_code == 404
     assert not TextPage.objects.filter(title="Team").exists()
@@ -63,18 +63,18 @@ def test_a_card_may_be_about_several_pages(editor: Person, second: Person, site:
     site.says(round_of(*calls), "Done.")
     conversation = editor.ask("Two pages, please.")
 
-    assert 'name="digest"' not in editor.sees(conversation)
+    assert 'name="card"' not in editor.sees(conversation)
     assert "Nothing waits" in shown(second.inbox())
 
 
 def test_a_right_that_was_taken_away_before_the_decision(editor: Person, administrator: Person) -> None:
     """The editor's card is gone; the request waits on for somebody who may."""
     conversation = ask(editor)
-    digest = editor.digest(conversation)
+    card = editor.card(conversation)
     take_away()
 
-    assert "Entscheidung von jemand anderem" in shown(editor.sees(conversation))
-    answer = editor.decide(conversation, "approve", digest)
+    assert "trifft sie unter „Entscheidungen“" in shown(editor.sees(conversation))
+    answer = editor.decide(conversation, "approve", card)
     assert "Sie dürfen über diese Anfrage nicht entscheiden" in shown(text_of(answer))
     held = editor.say("weiter", conversation)
     assert "trifft sie unter „Entscheidungen“" in shown(text_of(held))
@@ -149,7 +149,7 @@ def test_conversations_of_others_are_not_there(editor: Person, second: Person, n
     """What belongs to others looks like what does not exist."""
     conversation = ask(editor) if whose == "somebody's" else NOT_THERE
     at = reverse(f"chat:{name}", args=[conversation])
-    body = {"text": "Hello", "decision": "approve", "digest": NOT_THERE}
+    body = {"text": "Hello", "decision": "approve", "card": NOT_THERE}
 
     answer = second.client.get(at) if name in ("show", "part") else second.client.post(at, body)
 
@@ -183,7 +183,7 @@ def test_a_forged_request_starts_nothing(site: Site, name: str) -> None:
 def test_a_forged_decision_is_none(editor: Person, site: Site) -> None:
     """An approval is a form like any other."""
     conversation = ask(editor)
-    body = {"decision": "approve", "digest": editor.digest(conversation)}
+    body = {"decision": "approve", "card": editor.card(conversation)}
     editor.client.handler.enforce_csrf_checks = True
 
     assert editor.client.post(reverse("chat:decide", args=[conversation]), body).status_code == 403

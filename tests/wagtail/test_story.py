@@ -11,7 +11,7 @@ from wagtail.models import GroupPagePermission, Page, PageLogEntry
 
 from examples.wagtail_site.django_chat.models import Conversation
 from examples.wagtail_site.website.models import AiMark, TextPage
-from tests.wagtail.site import Person, Site, page, shown
+from tests.wagtail.site import Person, Site, page, shown, text_of
 
 ASK = "Lege unter pages:{uid} eine Seite 'Team' an."
 
@@ -120,13 +120,31 @@ def test_a_false_claim_has_a_notice_in_the_editors_language(editor: Person) -> N
 def test_two_windows_decide_once(editor: Person) -> None:
     """The second press of the same card changes nothing and says so."""
     conversation = ask(editor)
-    digest = editor.digest(conversation)
-    editor.decide(conversation, "approve", digest)
+    card = editor.card(conversation)
+    editor.decide(conversation, "approve", card)
 
-    again = editor.decide(conversation, "approve", digest)
+    again = editor.decide(conversation, "approve", card)
 
     assert "Darüber wurde schon entschieden" in shown(again.content.decode())
     assert TextPage.objects.filter(title="Team").count() == 1
+
+
+@pytest.mark.parametrize("kept", ["all of it", "another digest", "garbage", ""])
+def test_an_old_card_decides_nothing_about_an_equal_request(editor: Person, kept: str) -> None:
+    """It names its run, so it is told that it is over; what names no card is out of date, and never an error (A1)."""
+    conversation = ask(editor)
+    card = editor.card(conversation)
+    editor.say(ASK.format(uid=page("News").pk), conversation)
+    old = {"all of it": card, "another digest": card[::-1]}.get(kept, kept)
+
+    answer = editor.client.post(
+        reverse("chat:decide", args=[conversation]), {"decision": "approve", "card": old}, follow=True
+    )
+
+    says = "Eine neuere Nachricht" if kept == "all of it" else "Diese Karte ist veraltet"
+    assert says in shown(text_of(answer))
+    assert editor.card(conversation) != card
+    assert pages() == 3
 
 
 def test_a_list_of_own_conversations(editor: Person, second: Person) -> None:

@@ -32,6 +32,7 @@ from nr_agent_core import (
     SendOutcome,
     Sent,
 )
+from nr_agent_core.domain.approvals import named_card
 from nr_agent_core.domain.texts import reply_sentence
 
 View = Callable[..., HttpResponseBase]
@@ -118,10 +119,10 @@ def stream(request: HttpRequest, conversation: str | None = None) -> HttpRespons
 @require_POST
 def decide(request: HttpRequest, conversation: str) -> HttpResponse:
     """A decision on the card of the chat."""
-    decision, digest = request.POST.get("decision", ""), request.POST.get("digest")
+    decision, card = request.POST.get("decision", ""), request.POST.get("card")
     if decision not in ("approve", "deny"):
         raise BadRequest("A decision is to approve or to deny.")
-    return _answer(request, chat().decide(conversation, decision, card=digest, by=reader_of(request)))
+    return _answer(request, chat().decide(conversation, decision, card=card, by=reader_of(request)))
 
 
 @chat_view
@@ -155,12 +156,12 @@ def decide_in_inbox(request: HttpRequest, run: str) -> HttpResponse:
     """
     A decision taken there. It is one outside the chat, so the conversation is told (C7).
     """
-    decision, digest = request.POST.get("decision", ""), request.POST.get("digest", "")
+    decision, (_run, digest) = request.POST.get("decision", ""), named_card(request.POST.get("card"))
     if decision not in ("approve", "deny"):
         raise BadRequest("A decision is to approve or to deny.")
     reader = reader_of(request)
     try:
-        chat().runtime.decide(run, decision, digest=digest, by=reader)
+        chat().runtime.decide(run, decision, digest=digest or "", by=reader)
     except DecisionRefusedError as refused:
         translator = chat().runtime.wiring.translator
         messages.warning(request, reply_sentence(refused.code, reader.language, translator))

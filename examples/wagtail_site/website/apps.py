@@ -12,3 +12,4 @@ class Website(AppConfig):
 
     name = "examples.wagtail_site.website"
     label = "website"
+    default_auto_field = "django.db.models.BigAutoField"
