@@ -4,6 +4,7 @@ records it wrote; the site checks everything once more, inside the transaction t
 """
 
 from examples.site_chat.site import Site, note_carried_out, page_in, was_carried_out
+from examples.site_chat.tool_texts import said
 from nr_agent_core import Preview, Tool, ToolContext, ToolEffect, ToolResult, WriteKind, tool
 
 DEADLINE = 1.0
@@ -32,8 +33,8 @@ def search_pages(site: Site) -> Tool:
     def search_pages(words: str) -> str:
         """Find pages by words of their title. Without words: all pages."""
         found = [page for page in site.pages() if words.casefold() in page.title.casefold()]
-        lines = [f"pages:{page.uid} '{page.title}'{' (Entwurf)' if page.hidden else ''}" for page in found]
-        return "\n".join(lines) or "Keine Seite gefunden."
+        lines = [f"pages:{page.uid} '{page.title}'{said('draft_mark') if page.hidden else ''}" for page in found]
+        return "\n".join(lines) or said("no_page_found")
 
     return search_pages.tool
 
@@ -51,18 +52,18 @@ def create_page_draft(site: Site) -> Tool:
         """Create a page under the page *parent*. It is a draft: hidden until a person publishes it."""
         with site.transaction() as connection:
             if page_in(connection, parent) is None:
-                return ToolResult.error(f"Es gibt keine Seite pages:{parent}.")
+                return ToolResult.error(said("no_page", uid=parent))
             row = connection.execute("INSERT INTO pages (parent, title, hidden) VALUES (?, ?, 1)", (parent, title))
             uid = row.lastrowid
         assert uid is not None
-        return ToolResult.text(f"Entwurf gespeichert: pages:{uid}").with_write_target(("pages", uid), WriteKind.CREATED)
+        return ToolResult.text(said("draft_saved", uid=uid)).with_write_target(("pages", uid), WriteKind.CREATED)
 
     @create_page_draft.preview
     def _(parent: int, title: str) -> list[str]:
         twins = site.pages(parent=parent, title=title)
         return [
-            f"Neuer Entwurf '{title}' unter pages:{parent}",
-            *(f"Achtung: Dort gibt es schon eine Seite '{twin.title}' (pages:{twin.uid})" for twin in twins),
+            said("new_draft", title=title, parent=parent),
+            *(said("twin", title=twin.title, uid=twin.uid) for twin in twins),
         ]
 
     return create_page_draft.tool
@@ -78,14 +79,14 @@ def update_page_metadata(site: Site) -> Tool:
     @tool(effect=ToolEffect.IDEMPOTENT_WRITE, data_class=EDITORIAL, deadline=DEADLINE)
     def update_page_metadata(uid: int, description: str, context: ToolContext) -> ToolResult:
         """Change the description of the page *uid*."""
-        saved = ToolResult.text(f"Beschreibung gespeichert: pages:{uid}")
+        saved = ToolResult.text(said("description_saved", uid=uid))
         with site.transaction() as connection:
             if not was_carried_out(connection, context.key):
                 page = page_in(connection, uid)
                 if page is None:
-                    return ToolResult.error(f"Es gibt keine Seite pages:{uid}.")
+                    return ToolResult.error(said("no_page", uid=uid))
                 if page.version != context.precondition:
-                    return ToolResult.error(f"pages:{uid} wurde seit der Vorschau geändert; nichts gespeichert.")
+                    return ToolResult.error(said("changed_meanwhile", uid=uid))
                 connection.execute("UPDATE pages SET description = ? WHERE uid = ?", (description, uid))
                 note_carried_out(connection, context.key)
         return saved.with_write_target(("pages", uid), WriteKind.UPDATED)
@@ -95,8 +96,8 @@ def update_page_metadata(site: Site) -> Tool:
         with site.transaction() as connection:
             page = page_in(connection, uid)
         if page is None:
-            return Preview(f"Es gibt keine Seite pages:{uid}")
-        lines = [f"pages:{uid} '{page.title}'", f"- {page.description or '(leer)'}", f"+ {description}"]
+            return Preview(said("no_page", uid=uid))
+        lines = [f"pages:{uid} '{page.title}'", f"- {page.description or said('empty')}", f"+ {description}"]
         return Preview(lines, precondition=page.version)
 
     return update_page_metadata.tool
@@ -108,20 +109,18 @@ def delete_content_element(site: Site) -> Tool:
     @tool(effect=ToolEffect.IDEMPOTENT_WRITE, data_class=EDITORIAL, deadline=DEADLINE)
     def delete_content_element(uid: int, context: ToolContext) -> ToolResult:
         """Delete the content element *uid*."""
-        deleted = ToolResult.text(f"Gelöscht: content:{uid}")
+        deleted = ToolResult.text(said("deleted", uid=uid))
         with site.transaction() as connection:
             if not was_carried_out(connection, context.key):
                 if connection.execute("DELETE FROM content WHERE uid = ?", (uid,)).rowcount == 0:
-                    return ToolResult.unchanged(f"Es gibt kein Element content:{uid}.")
+                    return ToolResult.unchanged(said("no_content", uid=uid))
                 note_carried_out(connection, context.key)
         return deleted.with_write_target(("content", uid), WriteKind.DELETED)
 
     @delete_content_element.preview
     def _(uid: int) -> list[str]:
         found = [element for element in site.content() if element.uid == uid]
-        return [f"Löscht content:{e.uid} von pages:{e.page}: {e.text}" for e in found] or [
-            f"content:{uid} gibt es nicht"
-        ]
+        return [said("deletes", uid=e.uid, page=e.page, text=e.text) for e in found] or [said("no_content", uid=uid)]
 
     return delete_content_element.tool
 
@@ -134,7 +133,7 @@ def clear_page_cache(site: Site) -> Tool:
         """Throw away all cached pages."""
         with site.transaction() as connection:
             cleared = connection.execute("DELETE FROM page_cache").rowcount
-        return ToolResult.text(f"{cleared} Seiten aus dem Cache entfernt.")
+        return ToolResult.text(said("cleared", count=cleared))
 
     return clear_page_cache.tool
 
@@ -147,7 +146,7 @@ def publish_page(site: Site) -> Tool:
         """Make the draft *uid* visible to visitors."""
         with site.transaction() as connection:
             if connection.execute("UPDATE pages SET hidden = 0 WHERE uid = ?", (uid,)).rowcount == 0:
-                return ToolResult.error(f"Es gibt keine Seite pages:{uid}.")
-        return ToolResult.text(f"Veröffentlicht: pages:{uid}").with_write_target(("pages", uid), WriteKind.UPDATED)
+                return ToolResult.error(said("no_page", uid=uid))
+        return ToolResult.text(said("published", uid=uid)).with_write_target(("pages", uid), WriteKind.UPDATED)
 
     return publish_page.tool

@@ -203,7 +203,7 @@ def card_values(card: Any) -> dict[str, Any]:
 
 def _line(line: str) -> tuple[str, str]:
     kind = {"+ ": "added", "- ": "removed"}.get(line[:2], "")
-    return kind or ("warned" if line.startswith("Achtung") else "plain"), line
+    return kind or ("warned" if line.startswith(("Achtung", "Note")) else "plain"), line
 
 
 def _message(message: MessageView, writes: Mapping[str, list[Written]]) -> dict[str, Any]:

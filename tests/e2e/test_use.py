@@ -199,6 +199,15 @@ def test_without_a_script(browser: Browser, stage: Stage) -> None:
     visitor.sees(".did a.record")
 
 
+def test_what_was_told_while_it_waited_goes_when_it_was_decided(stage: Stage) -> None:
+    """That a decision is needed is true no more once somebody took it; the page says so by itself."""
+    editor = stage.person("editor").ask(DRAFT).go_on().sees("#reply:not([hidden])")
+    stage.person("approver").go("/inbox").decide("approve")
+
+    editor.sees("[data-code=runFinishedOutside]")
+    expect(editor.page.locator("#reply")).to_be_hidden(timeout=PATIENCE)
+
+
 def test_html_in_a_message_is_text(stage: Stage) -> None:
     """While it is told and when it is stored."""
     editor = stage.person("editor")

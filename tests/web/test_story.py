@@ -92,6 +92,17 @@ def test_go_on_without_a_card_is_held(served: Served, people: People, language: 
 
 
 @both
+def test_a_preview_and_a_result_are_in_the_language_of_whoever_asked(people: People, language: str) -> None:
+    """The site's tools know who asks by the context of the request, also in threads of their own."""
+    administrator = people("administrator", language=language)
+    waiting = administrator.say(ask(DRAFT, language)).text
+    done = administrator.decide("approve").text
+
+    assert {"de": "Neuer Entwurf 'Team'", "en": "New draft 'Team'"}[language] in seen(waiting)
+    assert {"de": "Entwurf gespeichert: pages:4", "en": "Draft saved: pages:4"}[language] in seen(done)
+
+
+@both
 def test_go_on_with_a_card_is_held(people: People, language: str) -> None:
     """Who may decide is shown to the card (C2)."""
     approver = people("approver", language=language)
@@ -201,8 +212,9 @@ def test_a_withheld_preview_says_so(people: People, language: str) -> None:
 
     hidden, shown = approver.get("/inbox").text, administrator.get("/inbox").text
     assert render("card.withheld", {"tool": "create_page_draft"}, language) in seen(hidden)
-    assert "Neuer Entwurf" not in hidden
-    assert "Neuer Entwurf" in shown
+    preview = {"de": "Neuer Entwurf", "en": "New draft"}[language]
+    assert preview not in hidden
+    assert preview in shown
 
 
 @both
@@ -306,7 +318,7 @@ def test_a_timeline_shows_facts_to_administrators_alone(people: People) -> None:
     for event in ("started", "model", "approval_requested", "approval", "tool_started", "tool", "completed"):
         assert f'class="event {event}"' in page
     assert "pages:4 created" in seen(page)
-    assert "Entwurf gespeichert" not in page
+    assert "Draft saved" not in page
     assert ask(DRAFT, "en") not in seen(page)
     assert editor.get(f"/runs/{run}").status_code == 404
     assert administrator.get("/runs/none").status_code == 404

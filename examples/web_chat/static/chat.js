@@ -116,6 +116,8 @@ async function look({ quiet = false } = {}) {
   tag = response.headers.get("ETag");
   const after = document.getElementById("now")?.dataset.status;
   const more = document.querySelectorAll("#messages > li[id]").length > count;
+  // What was told of a state that is over is true no more.
+  if (before !== after && !quiet) tellNothing();
   if (!first && !quiet && (before !== after || more)) {
     announce(document.querySelector("#now .card") ? words.card : words.changed);
   }
