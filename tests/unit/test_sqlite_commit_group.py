@@ -318,11 +318,13 @@ class KeyPressed:
         self._entered: set[tuple[FrameType, int]] = set()
 
     def __enter__(self) -> Self:
+        self._before = sys.gettrace()
         sys.settrace(self._trace)
         return self
 
     def __exit__(self, *_: object) -> None:
-        sys.settrace(None)
+        # Whatever traced before goes on: the measuring of coverage, for one.
+        sys.settrace(self._before)
 
     def _trace(self, frame: FrameType, event: str, _: Any) -> Any:
         if frame.f_globals.get("__name__") != CommitGroup.__module__:
