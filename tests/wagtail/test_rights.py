@@ -194,13 +194,12 @@ def test_a_forged_decision_is_none(editor: Person, site: Site) -> None:
 def test_a_form_that_does_not_name_the_card_decides_nothing(editor: Person, site: Site, form: str) -> None:
     """Neither in the chat nor in the inbox; the page says that the card is out of date."""
     conversation, other = ask(editor), ask(editor)
-    card = editor.card(conversation)
-    (run, digest), (_run, other_digest) = card.split(":"), editor.card(other).split(":")
-    assert digest == other_digest  # the same call twice
+    run, digest = editor.card(conversation).split(":")
+    other_run, _other_digest = editor.card(other).split(":")
     body = {
         "of no run": {},
         "of an earlier page": {"digest": digest},
-        "of another run": {"card": editor.card(other)},
+        "of another run": {"card": f"{other_run}:{digest}"},
     }[form]
     decision = {"decision": "approve", **body}
 
