@@ -93,6 +93,23 @@ def test_a_bad_option_is_refused_at_the_decorator(options):
         tool(**{"effect": "idempotent_write", **options})(create_page.function)
 
 
+@pytest.mark.parametrize(
+    ("option", "found", "words"),
+    [
+        ("effect", "idempotent", "its effect is 'idempotent'; allowed is read_only, idempotent_write or"),
+        ("name", "a b", r"its name is 'a b'; allowed is 1 to 64 of \[A-Za-z0-9_-\]"),
+        ("deadline", 0, "its deadline is 0; allowed is a finite number of seconds above 0"),
+        ("deadline", "10", "its deadline is '10'; allowed is a number of seconds"),
+        ("group", "", "its group is ''; allowed is a name"),
+        ("enabled", None, "enabled is None; allowed is True or False"),
+    ],
+)
+def test_a_bad_option_is_named_with_what_came_and_what_is_allowed(option, found, words):
+    """Whoever declared it sees their own word in the error, and which would do (T1)."""
+    with pytest.raises(ToolDeclarationError, match=words):
+        tool(**{"effect": "idempotent_write", option: found})(create_page.function)
+
+
 def test_the_effect_must_be_said():
     """There is no default, and no bare ``@tool``: both are refused in words (T2)."""
     with pytest.raises(ToolDeclarationError, match="no effect; one of read_only, idempotent_write"):

@@ -137,6 +137,15 @@ def test_a_story_under_an_event_loop(site: Site, server: Server | None) -> None:
         assert client.post(f"/admin/assistant/{'0' * 32}/stream/", data={**body, "text": "x"}).status_code == 404
         assert client.get("/static/django_chat/chat.js").status_code == 200
 
+        # Decided in the inbox: a message after that is stored with what became of it, and the page is looked at anew.
+        asked = f"Lege unter pages:{news} eine Seite 'Presse' an."
+        at = told(client, "/admin/assistant/new/stream/", asked, seen)[-1][1]["url"]
+        waits = client.get("/admin/assistant/inbox/").text
+        body["card"] = re.search(r'name="card" value="([\w:]+)"', waits)[1]
+        client.post(re.search(r'action="([^"]*inbox/\w+/)"', waits)[1], data=body)
+        assert told(client, f"{at}stream/", "weiter", seen) == [("end", {"url": at})]
+        assert "außerhalb dieses Chats abgeschlossen" in shown(client.get(at).text)
+
     assert TextPage.objects.filter(title="Team").count() == 1
     assert page("Team").latest_revision.user.username == "editor"
 

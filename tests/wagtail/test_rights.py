@@ -190,6 +190,27 @@ def test_a_forged_decision_is_none(editor: Person, site: Site) -> None:
     assert not TextPage.objects.filter(title="Team").exists()
 
 
+@pytest.mark.parametrize("form", ["of no run", "of an earlier page", "of another run"])
+def test_a_form_that_does_not_name_the_card_decides_nothing(editor: Person, site: Site, form: str) -> None:
+    """Neither in the chat nor in the inbox; the page says that the card is out of date."""
+    conversation, other = ask(editor), ask(editor)
+    run, digest = editor.card(conversation).split(":")
+    other_run, _other_digest = editor.card(other).split(":")
+    body = {
+        "of no run": {},
+        "of an earlier page": {"digest": digest},
+        "of another run": {"card": f"{other_run}:{digest}"},
+    }[form]
+    decision = {"decision": "approve", **body}
+
+    for name, at in (("decide", conversation), ("decide_in_inbox", run)):
+        answer = editor.client.post(reverse(f"chat:{name}", args=[at]), decision, follow=True)
+        assert "Diese Karte ist veraltet" in shown(text_of(answer))
+
+    assert not TextPage.objects.filter(title="Team").exists()
+    assert len(site.chat.runtime.inbox(editor.id)) == 2
+
+
 def test_a_site_with_a_transaction_around_every_view(editor: Person, monkeypatch: pytest.MonkeyPatch) -> None:
     """``ATOMIC_REQUESTS`` does not reach the views of the chat, below the admin of Wagtail either."""
     from django.db import connections

@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 from nr_agent_core import (
     ApprovalNeeded,
     MessageNotTaken,
+    NoticeCode,
     TextDelta,
     TextWasInterim,
     TurnCompleted,
@@ -62,10 +63,11 @@ def _said(event: TurnEvent) -> tuple[str, dict[str, str]]:
             return "text", {"text": event.text}
         case TextWasInterim():
             return "interim", {}
-        case MessageNotTaken():
+        case MessageNotTaken() if not isinstance(event.code, NoticeCode):
             return "held", {"text": event.text or ""}
-        case ApprovalNeeded() | TurnCompleted() | TurnFailed() | TurnLeft():
-            # What stands then is in the view, for this reader; the page asks for it.
+        case ApprovalNeeded() | TurnCompleted() | TurnFailed() | TurnLeft() | MessageNotTaken():
+            # What stands then is in the view, for this reader; the page asks for it. So it is with a message that was
+            # delivered: it is stored, beside what became of the run.
             return "", {}
         case _:
             return "work", {}

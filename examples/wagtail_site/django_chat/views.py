@@ -156,12 +156,13 @@ def decide_in_inbox(request: HttpRequest, run: str) -> HttpResponse:
     """
     A decision taken there. It is one outside the chat, so the conversation is told (C7).
     """
-    decision, (_run, digest) = request.POST.get("decision", ""), named_card(request.POST.get("card"))
+    decision, (named, digest) = request.POST.get("decision", ""), named_card(request.POST.get("card"))
     if decision not in ("approve", "deny"):
         raise BadRequest("A decision is to approve or to deny.")
     reader = reader_of(request)
     try:
-        chat().runtime.decide(run, decision, digest=digest or "", by=reader)
+        # A card of another run, or of a page that named none, decides nothing here.
+        chat().runtime.decide(run, decision, digest=digest or "" if named == run else "", by=reader)
     except DecisionRefusedError as refused:
         translator = chat().runtime.wiring.translator
         messages.warning(request, reply_sentence(refused.code, reader.language, translator))

@@ -249,5 +249,6 @@ __all__ = [
     "call_cards",
     "decider_refusal",
     "decision",
+    "named_card",
     "state_refusal",
 ]

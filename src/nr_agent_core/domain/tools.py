@@ -168,24 +168,27 @@ class Tool:
     def _refuse(self, why: str) -> NoReturn:
         raise ToolDeclarationError(self.name, why)
 
+    def _refuse_value(self, option: str, found: object, allowed: str) -> NoReturn:
+        self._refuse(str(InvalidValueError(option, found, allowed)))
+
     def _check_texts(self, given: Any) -> None:
         if not (isinstance(given.name, str) and 1 <= len(given.name) <= 64 and _NAME_CHARACTERS.issuperset(given.name)):
-            self._refuse("its name is not 1 to 64 of [A-Za-z0-9_-]")
+            self._refuse_value("its name", given.name, "1 to 64 of [A-Za-z0-9_-]")
         if not isinstance(given.description, str):
-            self._refuse("its description is no text")
+            self._refuse_value("its description", given.description, "a text")
         if not (isinstance(given.group, str) and given.group):
-            self._refuse("its group is not a name")
+            self._refuse_value("its group", given.group, "a name, not empty")
         if not (given.data_class is None or (isinstance(given.data_class, str) and given.data_class)):
-            self._refuse("its data class is neither a name nor None")
+            self._refuse_value("its data class", given.data_class, "a name, not empty, or None")
 
     def _check_kinds(self, given: Any) -> None:
         for flag in ("admin_only", "enabled", "remote"):
             if not isinstance(getattr(given, flag), bool):
-                self._refuse(f"{flag} is neither True nor False")
+                self._refuse_value(flag, getattr(given, flag), "True or False")
         if isinstance(given.deadline, bool) or not isinstance(given.deadline, (int, float)):
-            self._refuse("its deadline is no number of seconds")
+            self._refuse_value("its deadline", given.deadline, "a number of seconds")
         if not (math.isfinite(given.deadline) and given.deadline > 0):
-            self._refuse("its deadline is not a finite number of seconds above 0")
+            self._refuse_value("its deadline", given.deadline, "a finite number of seconds above 0")
         if not callable(given.execute):
             self._refuse("execute cannot be called")
         for option in ("preview", "reconcile", "validator"):
@@ -194,7 +197,7 @@ class Tool:
 
     def _check_effect(self, given: Any) -> None:
         if not isinstance(given.effect, ToolEffect):
-            self._refuse("its effect is not read_only, idempotent_write or non_idempotent_write")
+            self._refuse_value("its effect", given.effect, "read_only, idempotent_write or non_idempotent_write")
         if given.remote and given.effect is ToolEffect.IDEMPOTENT_WRITE:
             self._refuse(
                 "a remote tool cannot be idempotent_write: nobody here can vouch for a repeat; "

@@ -133,7 +133,8 @@ class MessageNotTaken(Value):
     """
     No run took the message, retry or decision: it was held, busy, delivered or refused (V11).
 
-    ``text`` is the sentence for this reader.
+    ``text`` is the sentence for this reader. Where ``code`` is a :class:`NoticeCode`, the message was
+    delivered: it is stored, with the notice of what became of the run (C4). In all other cases it is not.
     """
 
     code: ReplyCode | NoticeCode | None
