@@ -101,9 +101,9 @@ def test_the_operator_decides_what_a_tool_is():
 @pytest.mark.parametrize(
     ("listed", "why"),
     [
-        (Listed("dotted.name"), "its name is not"),
-        (Listed("a" * 60), "its name is not"),
-        (Listed("name\n"), "its name is not"),
+        (Listed("dotted.name"), "allowed is 1 to 64 of"),
+        (Listed("a" * 60), "allowed is 1 to 64 of"),
+        (Listed("name\n"), "allowed is 1 to 64 of"),
         (Listed(input_schema={"type": "array"}), "at the root"),
         (Listed(input_schema=nested(SCHEMA_DEPTH + 1)), "more than 12 deep"),
         (Listed(input_schema={"type": "object", "description": "x" * SCHEMA_BYTES}), "longer than 16384 bytes"),
