@@ -11,6 +11,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c co
 # The interpreters that the package supports. The default one runs the whole suite, each other one
 # that is found runs the quick part.
 SUPPORTED := 3.11 3.12 3.13
+QUICK     := tests/unit tests/contracts tests/chat tests/stateful
 
 # Branch coverage of domain and ports, in per cent; below it the suite fails.
 COVERAGE_BAR := 98
@@ -80,7 +81,7 @@ test-default: $(VENV)/.ok
 	@echo "== not among them: make agui and make mcp, which need node, and make postgres, make chaos-short, make simulate"
 
 test-others: $(VENV)/.ok
-	@.ci/test-others $(BIN)/python $(SUPPORTED)
+	@QUICK='$(QUICK)' .ci/test-others $(BIN)/python $(SUPPORTED)
 
 # Each tool is a target of its own, so that `make --keep-going` names all that is red.
 lint: lint-code lint-format lint-spelling lint-tests lint-project

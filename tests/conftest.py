@@ -19,7 +19,7 @@ _COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 
 settings.register_profile("quick", max_examples=10, derandomize=True, **_COMMON)
 settings.register_profile("dev", max_examples=50, **_COMMON)
-settings.register_profile("ci", max_examples=60, derandomize=True, print_blob=True, **_COMMON)
+settings.register_profile("ci", max_examples=25, derandomize=True, print_blob=True, **_COMMON)
 settings.register_profile("long", max_examples=1000, print_blob=True, **_COMMON)
 
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") == "true" else "dev"))
