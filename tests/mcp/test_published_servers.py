@@ -17,31 +17,17 @@ from nr_agent_core.adapters.mcp import McpServers, ServerState, StdioServer
 from nr_agent_core.domain.tool_result import Outcome, ToolEffect
 from tests.mcp.desk import Desk
 from tests.mcp.world import PATIENCE, kill, outcome, tool_named
+from tests.npm import install, installed
 
 pytestmark = pytest.mark.mcp_servers
 
 FILES = "@modelcontextprotocol/server-filesystem"
 
 
-def installed(what, *commands):
-    """Run *commands* in turn; the tests are skipped, with the reason, where one fails."""
-    for command in commands:
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-        except (OSError, subprocess.TimeoutExpired) as error:
-            pytest.skip(f"{what} cannot be installed: {error}")
-        if done.returncode != 0:
-            pytest.skip(f"{what} cannot be installed: {(done.stderr or done.stdout).strip()[-300:]}")
-
-
 @pytest.fixture(scope="module")
 def files_program(tmp_path_factory):
     """The filesystem server from npm."""
-    if shutil.which("npm") is None or shutil.which("node") is None:
-        pytest.skip(f"{FILES} is not tested: there is no npm or no node")
-    home = tmp_path_factory.mktemp("npm")
-    installed(FILES, ["npm", "install", "--no-audit", "--no-fund", "--prefix", str(home), FILES])
-    return home / "node_modules" / ".bin" / "mcp-server-filesystem"
+    return installed(FILES, tmp_path_factory.mktemp("npm")) / "node_modules" / ".bin" / "mcp-server-filesystem"
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +37,7 @@ def git_program(tmp_path_factory):
         pytest.skip("mcp-server-git is not tested: there is no git")
     home = tmp_path_factory.mktemp("pypi") / "venv"
     pip = [str(home / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", "install", "-q", "mcp-server-git"]
-    installed("mcp-server-git", [sys.executable, "-m", "venv", str(home)], pip)
+    install("mcp-server-git", [sys.executable, "-m", "venv", str(home)], pip)
     return home / "bin" / "mcp-server-git"
 
 
