@@ -1,13 +1,13 @@
 """
-What the tools of the site say to people, in the language of whoever asks.
+What the tools of the site say to people, in the language that the host sets around a call; German without one.
 
-A preview and a result are stored as they were said. Where nobody asked, as in a recovery, it is German.
+A preview and a result are stored as they were said.
 """
 
 from contextvars import ContextVar
 
 LANGUAGE: ContextVar[str] = ContextVar("language", default="de")
-"""Set by the host for a request; tools run in a copy of the caller's context."""
+"""Of the person for whom a tool is at work, whoever decided on the call."""
 
 _TEXTS = {
     "draft_mark": (" (Entwurf)", " (draft)"),
@@ -34,6 +34,6 @@ _TEXTS = {
 
 
 def said(key: str, **arguments: object) -> str:
-    """The text of *key* in the language of whoever asks."""
+    """The text of *key* in the language of the call."""
     german, english = _TEXTS[key]
     return (german if LANGUAGE.get() == "de" else english).format(**arguments)

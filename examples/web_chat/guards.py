@@ -14,7 +14,6 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from examples.site_chat.tool_texts import LANGUAGE
 from examples.web_chat.house import Person
 from examples.web_chat.wiring import Host
 from examples.web_chat.words import Words, preferred
@@ -126,7 +125,7 @@ def signed_in(page: Page) -> Callable[[Request], Awaitable[Response]]:
     async def guarded(request: Request) -> Response:
         visitor = visitor_of(request)
         if visitor is not None:
-            LANGUAGE.set(visitor.words.language)
+            host_of(request).languages[visitor.person.id] = visitor.words.language
             return await page(request, visitor)
         if wants_data(request):
             return JSONResponse({"error": "signedOut"}, 401)

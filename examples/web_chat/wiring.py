@@ -6,20 +6,21 @@ import os
 import secrets
 import tempfile
 from asyncio import to_thread
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 import attrs
 
 from examples.site_chat.host import APPROVER, LEASE_MARGIN, site_of
 from examples.site_chat.site import Site
+from examples.site_chat.tool_texts import LANGUAGE
 from examples.site_chat.tools import site_tools
 from examples.web_chat.house import PEOPLE, HouseAccess, HouseConfiguration, Person, SettingsFile
 from examples.web_chat.mishaps import with_mishaps
 from examples.web_chat.own_tables import ChatList, RecordList
 from examples.web_chat.script import PacedModel, Pause, paced
-from nr_agent_core import AsyncChat
+from nr_agent_core import AsyncChat, ToolContext
 from nr_agent_core.adapters.blinker_event_bus import BlinkerEventBus
 from nr_agent_core.adapters.sqlite import SqliteStore
 from nr_agent_core.defaults.clock import SystemClock
@@ -48,6 +49,7 @@ class Host:
     secret: str
     clock: Clock
     sign_in_seconds: float
+    languages: dict[str, str]
     deciders: frozenset[str] = frozenset({APPROVER.id})
 
     def person(self, id_: object) -> Person | None:
@@ -92,7 +94,7 @@ def host_over(
     settings, site = SettingsFile(folder / "settings.json"), site_of(folder)
     access, records, bus = HouseAccess(settings), RecordList(site), BlinkerEventBus()
     bus.subscribe(records.heard)
-    awaited, time = pause or paced(0.03), clock or SystemClock()
+    awaited, time, languages = pause or paced(0.03), clock or SystemClock(), dict[str, str]()
     chat = AsyncChat(
         store=SqliteStore(folder / "chat.db", clock=time),
         configuration=HouseConfiguration(settings, model or (lambda service: PacedModel(service, awaited))),
@@ -101,9 +103,24 @@ def host_over(
         bus=bus,
         links=LINKS,
         lease_margin=lease_margin,
+        around_tool=speaking(languages),
     )
     secret = _secret(folder / "secret")
-    return Host(chat, access, site, ChatList(site), records, settings, people, secret, time, sign_in_seconds)
+    return Host(chat, access, site, ChatList(site), records, settings, people, secret, time, sign_in_seconds, languages)
+
+
+def speaking(languages: Mapping[str, str]) -> Callable[[ToolContext], AbstractContextManager[None]]:
+    """Around each tool: it speaks the last language of the run's owner, in *languages*, whoever decided on the call."""
+
+    @contextmanager
+    def around(context: ToolContext) -> Iterator[None]:
+        before = LANGUAGE.set(languages.get(context.owner, "de"))
+        try:
+            yield
+        finally:
+            LANGUAGE.reset(before)
+
+    return around
 
 
 def _secret(path: Path) -> str:

@@ -93,13 +93,15 @@ def test_go_on_without_a_card_is_held(served: Served, people: People, language: 
 
 @both
 def test_a_preview_and_a_result_are_in_the_language_of_whoever_asked(people: People, language: str) -> None:
-    """The site's tools know who asks by the context of the request, also in threads of their own."""
-    administrator = people("administrator", language=language)
-    waiting = administrator.say(ask(DRAFT, language)).text
-    done = administrator.decide("approve").text
+    """A result, too, when somebody with another language decided on it."""
+    editor = people("editor", language=language)
+    editor.say(ask(DRAFT, language))
+    other = people("approver", language={"de": "en", "en": "de"}[language])
+    waiting = other.get("/inbox").text
+    other.decide_in_inbox("approve")
 
     assert {"de": "Neuer Entwurf 'Team'", "en": "New draft 'Team'"}[language] in seen(waiting)
-    assert {"de": "Entwurf gespeichert: pages:4", "en": "Draft saved: pages:4"}[language] in seen(done)
+    assert {"de": "Entwurf gespeichert: pages:4", "en": "Draft saved: pages:4"}[language] in seen(editor.look())
 
 
 @both
