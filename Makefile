@@ -11,6 +11,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c co
 # The interpreters that the package supports. The default one runs the whole suite, each other one
 # that is found runs the quick part.
 SUPPORTED := 3.11 3.12 3.13
+# The folders of that part.
 QUICK     := tests/unit tests/contracts tests/chat tests/stateful
 
 # Branch coverage of domain and ports, in per cent; below it the suite fails.

@@ -292,10 +292,9 @@ class Sending:
 
     def _held(self, at: _Standing, reader: Reader) -> Sent:
         """C2: the decision is taken on the card, or elsewhere by somebody who may."""
-        row = at.row
-        elsewhere = ReplyCode.APPROVAL_PENDING_ELSEWHERE
-        code = elsewhere if at.run is None else self._runtime.cards.held_by(at.run, reader)
-        return self._replies.sent(SendOutcome.HELD, row.id, row.last_run, code, reader)
+        assert at.run is not None  # what waits was read
+        code = self._runtime.cards.held_by(at.run, reader)
+        return self._replies.sent(SendOutcome.HELD, at.row.id, at.row.last_run, code, reader)
 
     def _busy(self, conversation: str, last: RunRow | None, reader: Reader) -> Sent:
         return self._replies.sent(SendOutcome.BUSY, conversation, last, ReplyCode.CONVERSATION_BUSY, reader)
