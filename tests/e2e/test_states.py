@@ -149,11 +149,13 @@ def superseded_card(stage: Stage) -> Visitor:
     """A card of before another message, clicked in the tab that still shows it."""
     visitor = stage.person("approver").ask(DRAFT)
     old = visitor.tab().sees(".card")
-    old.page.route("**/thread", lambda route: route.abort())
+    away = True
+    # The route stays: a request that is caught while its route is taken away would never be answered.
+    old.page.route("**/thread", lambda route: route.abort() if away else route.continue_())
     visitor.ask(WITHHELD).sees("[data-code=runEnded]")
     with old.page.expect_response("**/turn"):
         old.page.locator(".card .approve").click()
-    old.page.unroute("**/thread")
+    away = False
     old.sees(".card", count=0).sees("#reply:not([hidden])").sees("[data-code=runEnded]")
     old.wrong.clear()  # the requests that were kept from it
     return old

@@ -91,11 +91,12 @@ def test_two_tabs_agree(served: Served, stage: Stage) -> None:
     """What one tab decides the other shows by itself; a click there before is refused, and says so."""
     first = stage.person("administrator").ask(DRAFT)
     second = first.tab().sees(".card")
-    second.page.route("**/thread", lambda route: route.abort())
+    away = True
+    second.page.route("**/thread", lambda route: route.abort() if away else route.continue_())
     first.decide("deny")
     with second.page.expect_response("**/turn"):
         second.page.locator(".card .approve").click()
-    second.page.unroute("**/thread")
+    away = False
 
     second.sees(".card", count=0)
     expect(second.page.locator("#reply-text")).to_have_text(reply_sentence("alreadyDecided", "en"))
@@ -197,6 +198,20 @@ def test_without_a_script(browser: Browser, stage: Stage) -> None:
     visitor.page.locator(".card .approve").click()
 
     visitor.sees(".did a.record")
+
+
+def test_a_look_that_is_never_answered_is_not_the_last_one(stage: Stage) -> None:
+    """Over a connection that went silent the page looks again after a while, and shows what was decided meanwhile."""
+    editor = stage.person("editor").ask(DRAFT).sees(".state.waiting")
+    silent: list[Route] = []
+    editor.page.route("**/thread", lambda route: route.continue_() if silent else silent.append(route))
+    with editor.page.expect_request("**/thread"):
+        pass
+    stage.person("approver").go("/inbox").decide("approve")
+
+    editor.sees("[data-code=runFinishedOutside]")
+    assert len(silent) == 1
+    editor.wrong.clear()  # the request that was given up
 
 
 def test_what_was_told_while_it_waited_goes_when_it_was_decided(stage: Stage) -> None:

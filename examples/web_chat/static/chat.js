@@ -5,6 +5,7 @@ import { events } from "/static/events.js";
 import { lock } from "/static/forms.js";
 
 const LOOK_EVERY = 2000;
+const LOOK_PATIENCE = 10_000;
 
 const main = document.getElementById("main");
 const words = JSON.parse(main.dataset.words);
@@ -106,7 +107,11 @@ function put(html) {
 
 async function look({ quiet = false } = {}) {
   if (!conversation || signedOut) return;
-  const response = await ask(`/chat/${conversation}/thread`, { headers: tag ? { "If-None-Match": tag } : {} });
+  const response = await ask(`/chat/${conversation}/thread`, {
+    headers: tag ? { "If-None-Match": tag } : {},
+    // An answer that never comes, as over a connection that went silent, must not be the last look.
+    signal: AbortSignal.timeout(LOOK_PATIENCE),
+  });
   if (response.status === 401) return endSignIn();
   if (response.status === 304 || !response.ok) return;
   const first = !tag;
